@@ -1,0 +1,675 @@
+#ifndef BELAY_CORE_ASYNC_CHAIN_HPP
+#define BELAY_CORE_ASYNC_CHAIN_HPP
+
+// Handlers that may answer later, with deadlines and cancellation.
+//
+//     belay::async_chain<pre_tool_use> gate(io.get_executor());
+//     gate.add({.name = "review"}, [&](const pre_tool_use& event, belay::reply<pre_tool_use> reply) {
+//         ask_somebody(event, [reply = std::move(reply)](bool fine) mutable {
+//             if (fine) reply(); else reply(belay::block{"refused"});
+//         });
+//     });
+//     auto outcome = co_await gate.async_dispatch(event, boost::asio::use_awaitable);
+
+#include <belay/config.hpp>
+#include <belay/core/detail/chain_fsm.hpp>
+#include <belay/core/detail/folding.hpp>
+#include <belay/core/handler.hpp>
+#include <belay/core/reply.hpp>
+#include <belay/core/trace.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace belay {
+
+/// Where a chain reads the time and waits for it. Tests pass one that they turn by hand.
+class clock {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    /// One wait at a time.
+    class timer {
+    public:
+        virtual ~timer() = default;
+
+        /// Calls `done` through its associated executor, never from here: when `when` has come, or
+        /// with `operation_aborted` after `cancel()`. Destroys it uncalled if the executor dies.
+        virtual void async_wait(
+            time_point when,
+            boost::asio::any_completion_handler<void(boost::system::error_code)> done) = 0;
+        virtual void cancel() noexcept = 0;
+    };
+
+    virtual ~clock() = default;
+    virtual time_point now() const noexcept = 0;
+    virtual std::unique_ptr<timer> make_timer(const boost::asio::any_io_executor& executor) = 0;
+
+    /// The steady clock, with Asio's timers.
+    BELAY_DECL static clock& steady() noexcept;
+};
+
+namespace detail {
+
+template <class E>
+class flight;
+
+// A handler, erased. One that answers at once is asked; one that answers later is started.
+template <class E>
+struct async_handler {
+    virtual ~async_handler() = default;
+    virtual bool immediate() const noexcept = 0;
+    virtual flow ask(flight<E>& dispatch, const handler_info& info) = 0;
+    virtual void start(const E& event, reply<E> answer) = 0;
+};
+
+template <class E, class Handler>
+struct asked_handler final : async_handler<E> {
+    explicit asked_handler(Handler h) : handler(std::move(h)) {}
+    bool immediate() const noexcept override { return true; }
+    flow ask(flight<E>& dispatch, const handler_info& info) override
+    {
+        return dispatch.ask(handler, info);
+    }
+    void start(const E&, reply<E>) override {}
+    Handler handler;
+};
+
+template <class E>
+struct later_handler : async_handler<E> {
+    bool immediate() const noexcept final { return false; }
+    flow ask(flight<E>&, const handler_info&) final { return flow::proceed; }
+};
+
+template <class E, class Handler>
+struct replying final : later_handler<E> {
+    explicit replying(Handler h) : handler(std::move(h)) {}
+    void start(const E& event, reply<E> answer) override { handler(event, std::move(answer)); }
+    Handler handler;
+};
+
+// Defined by <belay/core/coroutine.hpp>.
+template <class E, class Handler>
+struct awaiting;
+
+template <class E, class Handler>
+std::shared_ptr<async_handler<E>> erase(Handler handler)
+{
+    static_assert(check_handler<E, Handler, waits::may>());
+    if constexpr (immediate_handler<Handler, E>) {
+        return std::make_shared<asked_handler<E, Handler>>(std::move(handler));
+    } else if constexpr (replying_handler<Handler, E>) {
+        return std::make_shared<replying<E, Handler>>(std::move(handler));
+    } else if constexpr (awaiting_handler<Handler, E>) {
+        return std::make_shared<awaiting<E, Handler>>(std::move(handler));
+    } else {
+        return nullptr;  // not reached: check_handler has said why
+    }
+}
+
+// The handlers of a chain at one moment. A dispatch keeps the list that it started with.
+template <class E>
+struct handler_list {
+    struct slot {
+        std::shared_ptr<async_handler<E>> handler;
+        handler_info info;
+        handler_id id;
+    };
+    std::vector<slot> slots;
+    bool waits = false;  // whether one of them answers later
+};
+
+// The list that a chain has now. Changing it makes a new one.
+template <class E>
+class handler_registry {
+public:
+    handler_id add(handler_info info, std::shared_ptr<async_handler<E>> handler)
+    {
+        const std::lock_guard lock(mutex_);
+        const auto id = static_cast<handler_id>(++last_id_);
+        auto changed = std::make_shared<handler_list<E>>(*list_);
+        changed->slots.push_back({std::move(handler), std::move(info), id});
+        replace(std::move(changed));
+        return id;
+    }
+
+    bool remove(handler_id id)
+    {
+        const std::lock_guard lock(mutex_);
+        auto changed = std::make_shared<handler_list<E>>(*list_);
+        if (std::erase_if(changed->slots, [&](const auto& one) { return one.id == id; }) == 0) {
+            return false;
+        }
+        replace(std::move(changed));
+        return true;
+    }
+
+    std::shared_ptr<const handler_list<E>> list() const
+    {
+        const std::lock_guard lock(mutex_);
+        return list_;
+    }
+
+private:
+    void replace(std::shared_ptr<handler_list<E>> changed)
+    {
+        std::size_t position = 0;
+        for (auto& one : changed->slots) one.info.position = ++position;
+        changed->waits = std::ranges::any_of(
+            changed->slots, [](const auto& one) { return !one.handler->immediate(); });
+        list_ = std::move(changed);
+    }
+
+    mutable std::mutex mutex_;
+    std::shared_ptr<const handler_list<E>> list_ = std::make_shared<handler_list<E>>();
+    unsigned long long last_id_ = 0;
+};
+
+// One call of a handler that answers later. It may outlive its dispatch, and keeps alive what the
+// handler may still touch: the handler, its info, its version of the event, its cancellation signal.
+template <class E>
+class pending_call final : public call_base<E> {
+public:
+    using time_point = clock::time_point;
+    using said = typename call_base<E>::said;
+    using slot = typename handler_list<E>::slot;
+
+    pending_call(std::weak_ptr<flight<E>> owner, std::shared_ptr<const slot> handler,
+                 std::shared_ptr<const E> event, time_point deadline, clock& time) noexcept
+        : owner_(std::move(owner)),
+          handler_(std::move(handler)),
+          event_(std::move(event)),
+          deadline_(deadline),
+          clock_(time)
+    {}
+
+    void start(const std::shared_ptr<pending_call>& self)
+    {
+        try {
+            handler_->handler->start(*event_, reply<E>(self));
+        } catch (...) {
+            // Whatever it had said before it threw does not count.
+            settle({failure{errc::threw, info(), message_of(std::current_exception())}}, true);
+        }
+    }
+
+    void settle(said what) noexcept override { settle(std::move(what), false); }
+
+    bool open() const noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        return state_ != state::closed && !said_;
+    }
+
+    const handler_info& info() const noexcept override { return handler_->info; }
+    time_point deadline() const noexcept override { return deadline_; }
+
+    // On the strand of the dispatch from here on.
+
+    // False if the answer is there already; else its arrival will be announced.
+    bool await() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (said_) return false;
+        state_ = state::waiting;
+        return true;
+    }
+
+    bool answered() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return said_.has_value();
+    }
+
+    // Nothing that is said from now on counts.
+    void close() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        state_ = state::closed;
+    }
+
+    said& answer() noexcept { return *said_; }  // if answered()
+    time_point answered_at() const noexcept { return answered_at_; }
+    boost::asio::cancellation_signal& stop() noexcept { return stop_; }
+    std::shared_ptr<flight<E>> owner() const noexcept { return owner_.lock(); }
+
+private:
+    enum class state : unsigned char { starting, waiting, closed };
+
+    void settle(said what, bool overrule) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (state_ == state::closed || (said_ && !overrule)) return;
+        said_.emplace(std::move(what));
+        answered_at_ = clock_.now();
+        if (state_ != state::waiting) return;
+        // Still under the lock: the dispatch closes its calls before its executor can go.
+        if (auto owner = owner_.lock()) owner->announce();
+    }
+
+    mutable std::mutex mutex_;
+    state state_ = state::starting;
+    std::optional<said> said_;
+    time_point answered_at_{};
+    const std::weak_ptr<flight<E>> owner_;
+    const std::shared_ptr<const slot> handler_;
+    const std::shared_ptr<const E> event_;
+    const time_point deadline_;
+    clock& clock_;
+    boost::asio::cancellation_signal stop_;
+};
+
+// What a dispatch is made of.
+template <class E>
+struct flight_plan {
+    boost::asio::any_io_executor executor;
+    clock& time;
+    trace_sink* trace;
+    std::shared_ptr<const E> event;
+    std::shared_ptr<const handler_list<E>> handlers;
+    std::size_t first;  // it asks the handlers [first, last)
+    std::size_t last;
+};
+
+// One dispatch. If all handlers of the chain answer at once it runs to its end where it was
+// started; else it runs on a strand of its own.
+template <class E>
+class flight : public std::enable_shared_from_this<flight<E>> {
+public:
+    explicit flight(flight_plan<E> plan)
+        : plan_(std::move(plan)),
+          folding_(*plan_.event, plan_.trace),
+          now_(plan_.time.now()),
+          fsm_(plan_.last - plan_.first, deadline_of<E>(), now_)
+    {}
+
+    virtual ~flight() = default;
+
+    void run()
+    {
+        if (!plan_.handlers->waits) return advance();
+        strand_.emplace(plan_.executor);
+        boost::asio::dispatch(*strand_, [self = this->shared_from_this()] { self->advance(); });
+    }
+
+    // From the executor, or from a handler that is being asked.
+    void cancel()
+    {
+        if (!strand_) return fsm_.cancel();
+        boost::asio::dispatch(*strand_, [self = this->shared_from_this()] {
+            self->fsm_.cancel();
+            self->resume();
+        });
+    }
+
+    // The running call has its answer; from any thread.
+    void announce()
+    {
+        boost::asio::post(*strand_, [self = this->shared_from_this()] { self->resume(); });
+    }
+
+    // Asks a handler that answers at once.
+    template <class Handler>
+    flow ask(Handler& handler, const handler_info& info)
+    {
+        return folding_.ask(handler, info, [&]() -> std::optional<failure> {
+            if (fsm_.until() == clock::time_point::max()) return std::nullopt;
+            now_ = plan_.time.now();
+            return late(now_, info);
+        });
+    }
+
+    boost::asio::any_io_executor get_executor() const { return *strand_; }
+
+protected:
+    const boost::asio::any_io_executor& io_executor() const noexcept { return plan_.executor; }
+
+private:
+    using timer_strand = boost::asio::strand<boost::asio::any_io_executor>;
+
+    // Owns the dispatch while it waits. If the event loop dies first, so does this, and with it
+    // everything of the dispatch that needs the loop.
+    struct timer_handler {
+        using executor_type = timer_strand;
+
+        timer_handler(std::shared_ptr<flight> f, std::shared_ptr<pending_call<E>> c) noexcept
+            : owner(std::move(f)), waited(std::move(c)), strand(*owner->strand_)
+        {}
+        timer_handler(timer_handler&&) noexcept = default;
+        ~timer_handler()
+        {
+            if (owner && owner->running_ == waited) owner->drop();
+        }
+        void operator()(boost::system::error_code ec)
+        {
+            const auto self = std::move(owner);
+            if (!ec) self->resume();
+        }
+        executor_type get_executor() const noexcept { return strand; }
+
+        std::shared_ptr<flight> owner;
+        std::shared_ptr<pending_call<E>> waited;
+        executor_type strand;
+    };
+
+    virtual void complete(error_code ec, outcome_of<E> outcome) = 0;
+    virtual void forget() noexcept = 0;  // destroys the completion handler uncalled
+
+    void resume()
+    {
+        if (std::exchange(idle_, false)) advance();
+    }
+
+    // Goes on from where it stands until it is finished or has to wait.
+    void advance()
+    {
+        for (;;) {
+            if (running_) {
+                if (conclude()) continue;
+                arm();
+                idle_ = running_->await();
+                if (idle_) return;
+            } else if (fsm_.finished()) {
+                return finish();
+            } else {
+                step();
+            }
+        }
+    }
+
+    void step()
+    {
+        const auto& slot = plan_.handlers->slots[plan_.first + fsm_.index()];
+        if (fsm_.next(now_, slot.info.timeout) == chain_fsm::action::not_started) {
+            fsm_.settled(folding_.fail(overdue(errc::not_started, slot.info), slot.info));
+        } else if (slot.handler->immediate()) {
+            fsm_.settled(slot.handler->ask(*this, slot.info));
+        } else {
+            start(slot);
+        }
+    }
+
+    void start(const typename handler_list<E>::slot& slot)
+    {
+        using kept = std::shared_ptr<const typename handler_list<E>::slot>;
+        running_ = std::make_shared<pending_call<E>>(
+            this->weak_from_this(), kept(plan_.handlers, &slot),
+            draft_access::lend(folding_.event(), plan_.event), fsm_.until(), plan_.time);
+        folding_.begin();
+        const auto call = running_;
+        call->start(call);
+    }
+
+    // Takes the running call's answer, or gives up on it. False: it goes on running.
+    bool conclude()
+    {
+        now_ = plan_.time.now();
+        const auto call = running_;
+        const auto& info = call->info();
+        if (fsm_.cancelled()) {
+            abandon();
+        } else if (call->answered()) {
+            running_.reset();
+            call->close();
+            const auto in_time = [&] { return late(call->answered_at(), info); };
+            auto* answer = std::get_if<0>(&call->answer());
+            fsm_.settled(answer ? folding_.take(std::move(*answer), info, in_time)
+                                : folding_.fail(std::get<1>(std::move(call->answer())), info));
+        } else if (auto why = late(now_, info)) {
+            abandon();
+            fsm_.settled(folding_.fail(*std::move(why), info));
+        } else {
+            return false;
+        }
+        if (timer_) timer_->cancel();
+        return true;
+    }
+
+    void abandon()
+    {
+        const auto call = std::exchange(running_, nullptr);
+        call->close();
+        draft_access::abandon(folding_.event());
+        call->stop().emit(boost::asio::cancellation_type::terminal);
+    }
+
+    // Also without a deadline: the wait keeps the event loop at work, and sees it die.
+    void arm()
+    {
+        if (!timer_) timer_ = plan_.time.make_timer(plan_.executor);
+        if (armed_for_ == running_) return;
+        armed_for_ = running_;
+        timer_->async_wait(fsm_.until(), timer_handler(this->shared_from_this(), running_));
+    }
+
+    void finish()
+    {
+        timer_.reset();
+        armed_for_.reset();
+        if (fsm_.cancelled()) return complete(errc::cancelled, {});
+        if (folding_.traced()) {
+            for (auto i = plan_.first + fsm_.index(); i != plan_.last; ++i) {
+                folding_.skip(plan_.handlers->slots[i].info);
+            }
+        }
+        complete({}, std::move(folding_).finish());
+    }
+
+    // The event loop is being destroyed.
+    void drop() noexcept
+    {
+        std::exchange(running_, nullptr)->close();
+        idle_ = false;
+        timer_.reset();
+        armed_for_.reset();
+        forget();
+    }
+
+    std::optional<failure> late(clock::time_point when, const handler_info& info) const
+    {
+        const auto why = fsm_.judge(when);
+        return why ? std::optional(overdue(*why, info)) : std::nullopt;
+    }
+
+    static failure overdue(errc why, const handler_info& info)
+    {
+        const bool own = why == errc::timed_out;
+        const auto limit = own ? *info.timeout : deadline_of<E>().limit;
+        const auto who = own ? info.name : std::string(E::event_name) + " hooks";
+        return {why, info, who + " timed out after " + std::to_string(limit.count()) + "ms"};
+    }
+
+    const flight_plan<E> plan_;
+    folding<E> folding_;
+    clock::time_point now_;
+    chain_fsm fsm_;
+    std::optional<timer_strand> strand_;
+    std::shared_ptr<pending_call<E>> running_;
+    std::shared_ptr<pending_call<E>> armed_for_;
+    std::unique_ptr<clock::timer> timer_;
+    bool idle_ = false;  // waiting for the running call
+};
+
+// A dispatch that completes an asynchronous operation.
+template <class E, class Handler>
+class dispatch_op final : public flight<E> {
+public:
+    dispatch_op(flight_plan<E> plan, Handler handler)
+        : flight<E>(std::move(plan)),
+          handler_(std::move(handler)),
+          work_(boost::asio::get_associated_executor(*handler_, this->io_executor()))
+    {}
+
+    void start()
+    {
+        const auto self = this->shared_from_this();
+        auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
+        if (slot.is_connected()) {
+            slot.assign([flying = this->weak_from_this()](boost::asio::cancellation_type) {
+                if (const auto it = flying.lock()) it->cancel();
+            });
+        }
+        this->run();
+    }
+
+private:
+    using handler_executor =
+        boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
+
+    void complete(error_code ec, outcome_of<E> outcome) override
+    {
+        auto handler = *std::move(handler_);
+        handler_.reset();
+        auto slot = boost::asio::get_associated_cancellation_slot(handler);
+        if (slot.is_connected()) slot.clear();
+        const auto executor = boost::asio::get_associated_executor(handler, this->io_executor());
+        auto finished = [handler = std::move(handler), ec, outcome = std::move(outcome),
+                         work = std::move(work_)]() mutable {
+            work.reset();
+            std::move(handler)(ec, std::move(outcome));
+        };
+        boost::asio::post(this->io_executor(),
+                          boost::asio::bind_executor(executor, std::move(finished)));
+    }
+
+    void forget() noexcept override
+    {
+        work_.reset();
+        handler_.reset();
+    }
+
+    std::optional<Handler> handler_;
+    boost::asio::executor_work_guard<handler_executor> work_;
+};
+
+}  // namespace detail
+
+/// Asks its handlers about an event, one after another in the order in which they were added. Each
+/// may answer at once, through a `reply<E>`, or as a coroutine.
+///
+/// A handler has until its own `handler_info::timeout`, and until the deadline that `E::deadline`
+/// asks for, whichever comes first. One that is overdue is cancelled and abandoned: it has failed
+/// (`errc::timed_out`, `errc::deadline`) and the chain moves on at once. A function that blocks the
+/// thread past its time has failed likewise when it returns. Handlers that a shared deadline leaves
+/// no time for are not started, and fail with `errc::not_started`. What each failure means is said
+/// by the fold of the event.
+///
+/// All members may be called from any thread. The chain must outlive the start of a dispatch, not
+/// its end. If all its handlers answer at once, a dispatch runs them inside the initiating function;
+/// else it runs on a strand of the executor. A dispatch in flight keeps the handlers that it started
+/// with, and dispatches may overlap: a handler may be called by several of them at a time.
+template <class E>
+class async_chain {
+    static_assert(detail::check_event<E>());
+
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// `time` and `trace` must outlive the dispatches.
+    explicit async_chain(executor_type executor, clock& time = clock::steady(),
+                         trace_sink* trace = nullptr)
+        : executor_(std::move(executor)), time_(time), trace_(trace)
+    {}
+
+    executor_type get_executor() const noexcept { return executor_; }
+
+    /// Adds a handler after the others. `info.position` is set by the chain.
+    template <class Handler>
+    handler_id add(handler_info info, Handler handler)
+    {
+        return handlers_.add(std::move(info), detail::erase<E>(std::move(handler)));
+    }
+
+    /// Removes a handler; false if there is none of that id (any more).
+    bool remove(handler_id id) { return handlers_.remove(id); }
+
+    std::size_t size() const { return handlers_.list()->slots.size(); }
+
+    /// @par Completion signature
+    /// `void(error_code, outcome)`, always through a post to the chain's executor.
+    ///
+    /// @par Errors
+    /// `errc::cancelled`, with a default-constructed outcome. What handlers do wrong is no error of
+    /// the operation: their event's fold makes it part of the outcome.
+    ///
+    /// @par Per-operation cancellation
+    /// Of any type: cancels and abandons the running handler and completes, whether or not the
+    /// handler heeds it. Emit it on the chain's executor.
+    template <boost::asio::completion_token_for<void(error_code, outcome_of<E>)> Token =
+                  boost::asio::deferred_t>
+    auto async_dispatch(E event, Token&& token = Token())
+    {
+        return boost::asio::async_initiate<Token, void(error_code, outcome_of<E>)>(
+            initiation{this}, token, std::move(event));
+    }
+
+private:
+    struct initiation {
+        using executor_type = boost::asio::any_io_executor;
+
+        async_chain* chain;
+
+        executor_type get_executor() const noexcept { return chain->executor_; }
+
+        template <class Completion>
+        void operator()(Completion&& completion, E event) const
+        {
+            auto handlers = chain->handlers_.list();
+            const auto count = handlers->slots.size();
+            using operation = detail::dispatch_op<E, std::decay_t<Completion>>;
+            std::make_shared<operation>(
+                detail::flight_plan<E>{chain->executor_, chain->time_, chain->trace_,
+                                       std::make_shared<const E>(std::move(event)),
+                                       std::move(handlers), 0, count},
+                std::forward<Completion>(completion))
+                ->start();
+        }
+    };
+
+    executor_type executor_;
+    clock& time_;
+    trace_sink* trace_;
+    detail::handler_registry<E> handlers_;
+};
+
+template <class E>
+auto reply<E>::get_executor() const
+{
+    const auto owner = static_cast<const detail::pending_call<E>&>(*call_).owner();
+    return owner ? owner->get_executor() : boost::asio::any_io_executor();
+}
+
+template <class E>
+auto reply<E>::get_cancellation_slot() const
+{
+    return static_cast<detail::pending_call<E>&>(*call_).stop().slot();
+}
+
+}  // namespace belay
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/core/impl/clock.ipp>
+#endif
+
+#endif

@@ -1,0 +1,65 @@
+#ifndef BELAY_CORE_COROUTINE_HPP
+#define BELAY_CORE_COROUTINE_HPP
+
+// Lets the handlers of an async_chain be coroutines: include it before they are added.
+//
+//     gate.add({.name = "review"}, [](const pre_tool_use& event) -> boost::asio::awaitable<block> {
+//         ...
+//     });
+
+#include <belay/core/async_chain.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+namespace belay::detail {
+
+template <class T, class Executor>
+struct awaited<boost::asio::awaitable<T, Executor>> {
+    static constexpr bool known = true;
+    using type = T;
+};
+
+// The coroutine runs on the executor of the dispatch. When it is abandoned it is cancelled, at its
+// next suspension; what it returns after that is dropped.
+template <class E, class Handler>
+struct awaiting final : later_handler<E> {
+    using returned = typename awaited<std::invoke_result_t<Handler&, const E&>>::type;
+    static_assert(std::is_void_v<returned> || std::is_default_constructible_v<returned>,
+                  "belay: what a coroutine handler returns must be default-constructible, as "
+                  "boost::asio::co_spawn demands; return E::answer instead");
+
+    explicit awaiting(Handler h) : handler(std::move(h)) {}
+
+    void start(const E& event, reply<E> answer) override
+    {
+        const auto executor = answer.get_executor();
+        const auto slot = answer.get_cancellation_slot();
+        if constexpr (std::is_void_v<returned>) {
+            auto done = [answer = std::move(answer)](std::exception_ptr thrown) mutable {
+                thrown ? answer.fail(errc::threw, message_of(std::move(thrown))) : answer();
+            };
+            boost::asio::co_spawn(executor, handler(event),
+                                  boost::asio::bind_cancellation_slot(slot, std::move(done)));
+        } else {
+            auto done = [answer = std::move(answer)](std::exception_ptr thrown,
+                                                     returned said) mutable {
+                thrown ? answer.fail(errc::threw, message_of(std::move(thrown)))
+                       : answer(std::move(said));
+            };
+            boost::asio::co_spawn(executor, handler(event),
+                                  boost::asio::bind_cancellation_slot(slot, std::move(done)));
+        }
+    }
+
+    Handler handler;
+};
+
+}  // namespace belay::detail
+
+#endif

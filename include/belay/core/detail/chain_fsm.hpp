@@ -1,0 +1,88 @@
+#ifndef BELAY_CORE_DETAIL_CHAIN_FSM_HPP
+#define BELAY_CORE_DETAIL_CHAIN_FSM_HPP
+
+// What an async_chain does next. No clock, no timer, no handler: the caller says what time it is
+// and what happened, and does what it is told.
+//
+//     finished()     nothing is left to do; cancelled() says whether that is why
+//     next(now)      for the handler at index(): call it and give up on it at until(), or no time
+//                    is left for it, so it fails without being called
+//     judge(when)    whether an answer of the running handler at `when` is too late, and why
+//     settled(flow)  it has answered or failed, and the fold has said how to go on
+//     cancel()       nothing more is called; the caller abandons the running handler
+
+#include <belay/core/event.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+namespace belay::detail {
+
+class chain_fsm {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    enum class action : unsigned char { call, not_started };
+
+    chain_fsm(std::size_t handlers, deadline_rule rule, time_point start) noexcept
+        : handlers_(handlers), rule_(rule)
+    {
+        if (rule.of == deadline_rule::scope::shared) shared_ = after(start, rule.limit);
+    }
+
+    // `timeout` is that handler's own.
+    action next(time_point now, std::optional<std::chrono::milliseconds> timeout) noexcept
+    {
+        if (now >= shared_) return action::not_started;
+        const auto own = timeout ? after(now, *timeout) : time_point::max();
+        const auto chain = rule_.of == deadline_rule::scope::per_handler ? after(now, rule_.limit)
+                                                                         : shared_;
+        until_ = std::min(own, chain);
+        overdue_ = own < chain ? errc::timed_out : errc::deadline;
+        return action::call;
+    }
+
+    std::size_t index() const noexcept { return index_; }
+    bool finished() const noexcept { return cancelled_ || stopped_ || index_ == handlers_; }
+    bool cancelled() const noexcept { return cancelled_; }
+
+    // When the running handler is abandoned; max() for never.
+    time_point until() const noexcept { return until_; }
+
+    // Why an answer of the running handler at `when` is too late, or nothing if it is in time.
+    std::optional<errc> judge(time_point when) const noexcept
+    {
+        return when >= until_ ? std::optional(overdue_) : std::nullopt;
+    }
+
+    void settled(flow then) noexcept
+    {
+        ++index_;
+        stopped_ = then == flow::stop;
+    }
+
+    void cancel() noexcept { cancelled_ = true; }
+
+private:
+    static time_point after(time_point now, std::chrono::milliseconds limit) noexcept
+    {
+        using std::chrono::duration_cast;
+        const auto room = duration_cast<std::chrono::milliseconds>(time_point::max() - now);
+        return limit < room ? now + limit : time_point::max();
+    }
+
+    std::size_t handlers_;
+    std::size_t index_ = 0;
+    deadline_rule rule_;
+    time_point shared_ = time_point::max();
+    time_point until_ = time_point::max();
+    errc overdue_ = errc::deadline;
+    bool stopped_ = false;
+    bool cancelled_ = false;
+};
+
+}  // namespace belay::detail
+
+#endif

@@ -1,0 +1,220 @@
+#ifndef BELAY_CORE_EVENT_HPP
+#define BELAY_CORE_EVENT_HPP
+
+// What makes a struct an event, and the ready-made fold of an event that only notifies.
+//
+//     struct pre_commit {                                    // what happened: plain data
+//         static constexpr std::string_view event_name = "pre_commit";
+//         using answer = std::variant<belay::observe, belay::block>;  // what a handler may say
+//         struct fold;                                       // how answers combine: see below
+//         std::string message;
+//     };
+//
+//     struct pre_commit::fold {  // default-constructible, movable, keeps no pointer to the event
+//         // Optional, one for each alternative that has a rule: "" when valid, else why not.
+//         std::string_view invalid(const belay::block&, const belay::handler_info&) const;
+//
+//         // One for each alternative but observe, which never gets here.
+//         belay::flow accept(belay::block&&, const belay::handler_info&, belay::draft<pre_commit>&);
+//
+//         // What a failing handler means for this event.
+//         belay::flow fail(belay::failure&&, const belay::handler_info&, belay::draft<pre_commit>&);
+//
+//         // The outcome: any default-constructible type, whose default value must be the safe one
+//         // (that is what an operation that was cancelled delivers beside its error).
+//         outcome finish(belay::draft<pre_commit>&) &&;
+//     };
+//
+// An event may also say how long its handlers have: `static constexpr auto deadline =
+// belay::shared_deadline(60s);`, or `belay::deadline_per_handler(60s)`.
+
+#include <belay/core/answer.hpp>
+#include <belay/core/draft.hpp>
+#include <belay/core/failure.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace belay {
+
+/// How long the handlers of an event have, beside their own timeouts.
+struct deadline_rule {
+    enum class scope : unsigned char { none, per_handler, shared };
+
+    scope of = scope::none;
+    std::chrono::milliseconds limit{0};
+};
+
+/// All handlers of one dispatch share `limit`.
+constexpr deadline_rule shared_deadline(std::chrono::milliseconds limit) noexcept
+{
+    return {deadline_rule::scope::shared, limit};
+}
+
+/// Each handler has `limit` for itself.
+constexpr deadline_rule deadline_per_handler(std::chrono::milliseconds limit) noexcept
+{
+    return {deadline_rule::scope::per_handler, limit};
+}
+
+/// What a whole chain concludes about an `E`.
+template <class E>
+using outcome_of = decltype(std::declval<typename E::fold>().finish(std::declval<draft<E>&>()));
+
+/// The outcome of an event that only notifies.
+struct notified {
+    std::vector<failure> failures;  ///< in the order in which they happened
+};
+
+/// The fold of an event that only notifies: a failing handler stops nobody.
+template <class E>
+struct notify_fold {
+    flow fail(failure&& why, const handler_info&, draft<E>&)
+    {
+        concluded_.failures.push_back(std::move(why));
+        return flow::proceed;
+    }
+
+    notified finish(draft<E>&) && { return std::move(concluded_); }
+
+private:
+    notified concluded_;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_variant = false;
+template <class... T>
+inline constexpr bool is_variant<std::variant<T...>> = true;
+
+template <class T, class Variant>
+inline constexpr std::size_t count_in = 0;
+template <class T, class... U>
+inline constexpr std::size_t count_in<T, std::variant<U...>> =
+    (std::size_t{0} + ... + std::size_t{std::is_same_v<T, U>});
+
+/// One of the things that a handler of E may say.
+template <class T, class E>
+concept alternative_of = (count_in<T, typename E::answer> == 1);
+
+template <class Fold, class Alternative, class E>
+concept accepts = requires(Fold fold, Alternative said, const handler_info info, draft<E> event) {
+    { fold.accept(std::move(said), info, event) } -> std::same_as<flow>;
+};
+
+template <class Fold, class E>
+concept judges_failures = requires(Fold fold, failure why, const handler_info info, draft<E> event) {
+    { fold.fail(std::move(why), info, event) } -> std::same_as<flow>;
+};
+
+template <class Fold, class E>
+concept finishes = requires(Fold fold, draft<E> event) {
+    requires std::default_initializable<decltype(std::move(fold).finish(event))>;
+};
+
+template <class E>
+constexpr deadline_rule deadline_of() noexcept
+{
+    if constexpr (requires { E::deadline; }) {
+        return E::deadline;
+    } else {
+        return {};
+    }
+}
+
+// If a compiler brought you here, the sentence says what the event lacks; the note below it names
+// the event, and the alternative where one is at fault.
+template <class E, class Alternative>
+consteval bool check_alternative()
+{
+    static_assert(std::is_object_v<Alternative> && std::is_move_constructible_v<Alternative>,
+                  "belay: an alternative of E::answer must be a movable object type");
+    static_assert(count_in<Alternative, typename E::answer> == 1,
+                  "belay: E::answer lists the same alternative twice; give each meaning a type of "
+                  "its own");
+    if constexpr (!std::is_same_v<Alternative, observe>) {
+        static_assert(accepts<typename E::fold, Alternative, E>,
+                      "belay: the fold of this event does not accept one of its alternatives; add "
+                      "flow accept(Alternative&&, const handler_info&, draft<E>&)");
+    }
+    return true;
+}
+
+template <class E, class Answer>
+struct answer_check;
+
+template <class E, class... Alternative>
+struct answer_check<E, std::variant<Alternative...>> {
+    static consteval bool run() { return (check_alternative<E, Alternative>() && ...); }
+};
+
+template <class E>
+consteval bool check_fold()
+{
+    static_assert(std::is_default_constructible_v<typename E::fold> &&
+                      std::is_move_constructible_v<typename E::fold>,
+                  "belay: E::fold must be default-constructible and movable");
+    static_assert(answer_check<E, typename E::answer>::run());
+    static_assert(judges_failures<typename E::fold, E>,
+                  "belay: the fold of this event does not say what a failure means; add "
+                  "flow fail(failure&&, const handler_info&, draft<E>&)");
+    static_assert(finishes<typename E::fold, E>,
+                  "belay: the fold of this event has no outcome; add outcome finish(draft<E>&) && "
+                  "with an outcome that is default-constructible");
+    return true;
+}
+
+template <class E>
+consteval bool check_event()
+{
+    if constexpr (!requires { typename E::answer; }) {
+        static_assert(requires { typename E::answer; },
+                      "belay: this event names no answer; add using answer = "
+                      "std::variant<belay::observe, ...>");
+    } else if constexpr (!is_variant<typename E::answer>) {
+        static_assert(is_variant<typename E::answer>,
+                      "belay: E::answer must be a std::variant of what a handler may say");
+    } else if constexpr (!std::is_same_v<std::variant_alternative_t<0, typename E::answer>,
+                                         observe>) {
+        static_assert(std::is_same_v<std::variant_alternative_t<0, typename E::answer>, observe>,
+                      "belay: the first alternative of E::answer must be belay::observe");
+    } else if constexpr (!requires { std::string_view(E::event_name); }) {
+        static_assert(requires { std::string_view(E::event_name); },
+                      "belay: this event has no name; add static constexpr std::string_view "
+                      "event_name");
+    } else if constexpr (!requires { sizeof(typename E::fold); }) {
+        static_assert(requires { sizeof(typename E::fold); },
+                      "belay: this event has no fold; add a struct fold that says how answers "
+                      "combine, or using fold = belay::notify_fold<E>");
+    } else {
+        static_assert(check_fold<E>());
+    }
+    return true;
+}
+
+}  // namespace detail
+
+/// A struct that names its answer and its fold, as at the top of this header.
+template <class E>
+concept event = requires {
+    typename E::answer;
+    std::string_view(E::event_name);
+    sizeof(typename E::fold);
+} && detail::is_variant<typename E::answer> &&
+    std::same_as<std::variant_alternative_t<0, typename E::answer>, observe> &&
+    detail::judges_failures<typename E::fold, E> && detail::finishes<typename E::fold, E>;
+
+/// An event that its handlers can only watch.
+template <class E>
+concept notification = event<E> && (std::variant_size_v<typename E::answer> == 1);
+
+}  // namespace belay
+
+#endif
