@@ -5,10 +5,10 @@
 
 #include <belay/config.hpp>
 #include <belay/core/error.hpp>
+#include <belay/process/detail/run_handler.hpp>
 #include <belay/process/exit_report.hpp>
 #include <belay/process/invocation.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -18,11 +18,6 @@
 
 namespace belay::process {
 namespace detail {
-
-struct spawn_request;
-struct spawn_result;
-using spawner = spawn_result (*)(const spawn_request&);
-using run_handler = boost::asio::any_completion_handler<void(error_code, exit_report)>;
 
 /// The operation behind `async_run`. A null `spawn` stands for `detail::spawn`.
 BELAY_DECL void start_run(boost::asio::any_io_executor executor, invocation what, std::string input,

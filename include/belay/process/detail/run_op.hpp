@@ -7,8 +7,10 @@
 #include <belay/process/detail/child.hpp>
 #include <belay/process/detail/file_descriptor.hpp>
 #include <belay/process/detail/run_fsm.hpp>
+#include <belay/process/detail/run_handler.hpp>
 #include <belay/process/detail/spawn.hpp>
-#include <belay/process/run.hpp>
+#include <belay/process/exit_report.hpp>
+#include <belay/process/invocation.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

@@ -1,0 +1,344 @@
+// The program that the tests start. It does what its arguments say, in their order:
+//
+//   exit N          exit with status N                      env | cwd | argv | fds | signals
+//   die SIG         end by that signal (a number, or           print that as JSON
+//                   KILL, TERM, SEGV, ABRT, INT)            orphan MS    start a grandchild that keeps
+//   sleep MS        sleep                                       stdout and stderr open for MS
+//   spin            burn CPU until killed                   orphan-out MS | orphan-err MS
+//   ignore-term     ignore SIGTERM                              likewise, only that one
+//   noread          never read stdin                        daemon MS    orphan, in a session of its own
+//   close-in        close stdin                             quiet-orphan MS   orphan without any pipe
+//   read-all        read stdin, print size and checksum     late TEXT MS start a grandchild that prints
+//   read-line       read up to the first newline                TEXT, MS after this process has ended
+//   echo            copy stdin to stdout                    mark FILE    append pid, time and a number
+//   out N | err N   write N bytes                           mark-orphan FILE MS   mark in an orphan
+//   drip N MS       write N bytes, a pause after each       on-term FILE exit with 0 at SIGTERM, after
+//   json TEXT       write TEXT to stdout                        having marked FILE
+//   say-err TEXT    write TEXT to stderr                    rendezvous DIR N   wait until N probes have
+//   raw HEX         write these bytes                           checked in to DIR
+//   split HEX HEX MS   write two pieces, a pause between
+//
+// At the end of its arguments it exits with status 0. A mistake in them is status 99.
+
+#include <cctype>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <set>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+[[noreturn]] void mistake(const std::string& what)
+{
+    std::fprintf(stderr, "probe: %s\n", what.c_str());
+    _exit(99);
+}
+
+void pause_for(long milliseconds)
+{
+    timespec left{milliseconds / 1000, (milliseconds % 1000) * 1000000};
+    while (::nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+void write_all(int to, std::string_view text)
+{
+    while (!text.empty()) {
+        const ssize_t n = ::write(to, text.data(), text.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) _exit(98);
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
+}
+
+std::string read_all()
+{
+    std::string text;
+    char buffer[65536];
+    for (ssize_t n; (n = ::read(0, buffer, sizeof buffer)) != 0;) {
+        if (n < 0 && errno != EINTR) mistake("stdin cannot be read");
+        if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
+    }
+    return text;
+}
+
+std::uint32_t checksum(std::string_view text)
+{
+    std::uint32_t sum = 2166136261U;  // FNV-1a
+    for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 16777619U;
+    return sum;
+}
+
+std::string from_hex(std::string_view hex)
+{
+    if (hex.size() % 2 != 0) mistake("an odd number of hexadecimal digits");
+    std::string bytes;
+    for (std::size_t i = 0; i < hex.size(); i += 2)
+        bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+    return bytes;
+}
+
+std::string quoted(std::string_view text)
+{
+    std::string json = "\"";
+    for (const char c : text) {
+        char escape[8];
+        if (c == '"' || c == '\\')
+            json += {'\\', c};
+        else if (static_cast<unsigned char>(c) < 0x20) {
+            std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+            json += escape;
+        } else
+            json += c;
+    }
+    return json + '"';
+}
+
+template <class Strings>
+std::string json_array(const Strings& strings)
+{
+    std::string json = "[";
+    for (const auto& string : strings) json += (json.size() > 1 ? "," : "") + quoted(string);
+    return json + ']';
+}
+
+/// The numbers of the open descriptors.
+std::string open_descriptors()
+{
+    std::set<int> numbers;
+    DIR* const list = ::opendir("/proc/self/fd");
+    while (const dirent* const entry = ::readdir(list))
+        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])))
+            numbers.insert(std::atoi(entry->d_name));
+    numbers.erase(::dirfd(list));
+    ::closedir(list);
+    std::string json = "[";
+    for (const int number : numbers) json += (json.size() > 1 ? "," : "") + std::to_string(number);
+    return json + ']';
+}
+
+/// The signals that are ignored, caught and blocked, as the kernel's masks.
+std::string signal_masks()
+{
+    std::FILE* const status = std::fopen("/proc/self/status", "r");
+    std::string json = "{";
+    char line[256];
+    while (std::fgets(line, sizeof line, status))
+        if (std::strncmp(line, "SigIgn:", 7) == 0 || std::strncmp(line, "SigCgt:", 7) == 0 ||
+            std::strncmp(line, "SigBlk:", 7) == 0)
+            json += (json.size() > 1 ? "," : "") + quoted(std::string(line, 6)) + ':' +
+                    quoted(std::string(line + 8, 16));
+    std::fclose(status);
+    return json + '}';
+}
+
+void mark(const char* file)
+{
+    static int count = 0;
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    const int to = ::open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (to < 0) mistake(std::string("cannot open ") + file);
+    char line[128];
+    const int size =
+        std::snprintf(line, sizeof line, "%ld %lld.%09ld %d\n", static_cast<long>(::getpid()),
+                      static_cast<long long>(now.tv_sec), now.tv_nsec, count++);
+    write_all(to, std::string_view(line, static_cast<std::size_t>(size)));
+    ::close(to);
+}
+
+const char* term_file = nullptr;
+
+extern "C" void on_term(int)
+{
+    mark(term_file);
+    _exit(0);
+}
+
+int signal_number(const std::string& name)
+{
+    static const struct {
+        const char* name;
+        int number;
+    } known[] = {{"KILL", SIGKILL},
+                 {"TERM", SIGTERM},
+                 {"SEGV", SIGSEGV},
+                 {"ABRT", SIGABRT},
+                 {"INT", SIGINT}};
+    for (const auto& signal : known)
+        if (name == signal.name) return signal.number;
+    return std::stoi(name);
+}
+
+[[noreturn]] void die(int number)
+{
+    ::signal(number, SIG_DFL);
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, number);
+    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    ::raise(number);
+    mistake("still alive after the signal");
+}
+
+/// Forks; the parent goes on when the grandchild has done what comes before its first pause.
+template <class Before, class After>
+void grandchild(Before before, After after)
+{
+    int ready[2];
+    if (::pipe2(ready, O_CLOEXEC) != 0) mistake("no pipe");
+    const pid_t pid = ::fork();
+    if (pid < 0) mistake("no grandchild");
+    if (pid == 0) {
+        ::close(0);
+        ::close(ready[0]);
+        before();
+        ::close(ready[1]);
+        after();
+        _exit(0);
+    }
+    ::close(ready[1]);
+    char nothing;
+    while (::read(ready[0], &nothing, 1) < 0 && errno == EINTR) {
+    }
+    ::close(ready[0]);
+}
+
+void rendezvous(const std::string& directory, int expected)
+{
+    const std::string own = directory + '/' + std::to_string(::getpid());
+    ::close(::open(own.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    for (;;) {
+        int present = 0;
+        DIR* const list = ::opendir(directory.c_str());
+        if (!list) mistake("no such directory: " + directory);
+        while (const dirent* const entry = ::readdir(list)) present += entry->d_name[0] != '.';
+        ::closedir(list);
+        if (present >= expected) return;
+        pause_for(2);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    int at = 1;
+    const auto next = [&]() -> const char* {
+        if (at == argc) mistake("an argument is missing after " + std::string(argv[at - 1]));
+        return argv[at++];
+    };
+    const auto number = [&] { return std::stol(next()); };
+
+    while (at < argc) {
+        const std::string mode = next();
+        if (mode == "exit")
+            _exit(static_cast<int>(number()));
+        else if (mode == "die")
+            die(signal_number(next()));
+        else if (mode == "sleep")
+            pause_for(number());
+        else if (mode == "spin")
+            for (volatile unsigned turns = 0;; turns = turns + 1) {
+            }
+        else if (mode == "ignore-term")
+            ::signal(SIGTERM, SIG_IGN);
+        else if (mode == "on-term") {
+            term_file = next();
+            ::signal(SIGTERM, on_term);
+        } else if (mode == "noread") {
+        } else if (mode == "close-in")
+            ::close(0);
+        else if (mode == "read-all") {
+            const std::string text = read_all();
+            write_all(1, std::to_string(text.size()) + ' ' + std::to_string(checksum(text)) + '\n');
+        } else if (mode == "read-line") {
+            for (char c = 0; c != '\n' && ::read(0, &c, 1) == 1;) {
+            }
+        } else if (mode == "echo") {
+            char buffer[65536];
+            for (ssize_t n; (n = ::read(0, buffer, sizeof buffer)) > 0;)
+                write_all(1, std::string_view(buffer, static_cast<std::size_t>(n)));
+        } else if (mode == "out" || mode == "err")
+            write_all(mode == "out" ? 1 : 2, std::string(static_cast<std::size_t>(number()), 'x'));
+        else if (mode == "drip") {
+            const long count = number();
+            const long milliseconds = number();
+            for (long i = 0; i < count; ++i) {
+                write_all(1, "x");
+                pause_for(milliseconds);
+            }
+        } else if (mode == "json")
+            write_all(1, next());
+        else if (mode == "say-err")
+            write_all(2, next());
+        else if (mode == "raw")
+            write_all(1, from_hex(next()));
+        else if (mode == "split") {
+            const std::string first = from_hex(next());
+            const std::string second = from_hex(next());
+            write_all(1, first);
+            pause_for(number());
+            write_all(1, second);
+        } else if (mode == "orphan" || mode == "orphan-out" || mode == "orphan-err" ||
+                   mode == "daemon" || mode == "quiet-orphan") {
+            const long milliseconds = number();
+            grandchild(
+                [&] {
+                    if (mode == "daemon") ::setsid();
+                    if (mode == "orphan-out" || mode == "quiet-orphan") ::close(2);
+                    if (mode == "orphan-err" || mode == "quiet-orphan") ::close(1);
+                },
+                [&] { pause_for(milliseconds); });
+        } else if (mode == "mark-orphan") {
+            const char* const file = next();
+            const long milliseconds = number();
+            grandchild([&] { mark(file); }, [&] { pause_for(milliseconds); });
+        } else if (mode == "late") {
+            const char* const text = next();
+            const long milliseconds = number();
+            const pid_t parent = ::getpid();
+            grandchild([] {},
+                       [&] {
+                           while (::getppid() == parent) pause_for(1);
+                           pause_for(milliseconds);
+                           write_all(1, text);
+                       });
+        } else if (mode == "env") {
+            std::vector<std::string> variables;
+            for (char** variable = ::environ; *variable; ++variable)
+                variables.emplace_back(*variable);
+            write_all(1, json_array(variables));
+        } else if (mode == "cwd") {
+            char path[PATH_MAX];
+            write_all(1, ::getcwd(path, sizeof path) ? quoted(path) : "null");
+        } else if (mode == "argv")
+            write_all(1, json_array(std::vector<std::string>(argv, argv + argc)));
+        else if (mode == "fds")
+            write_all(1, open_descriptors());
+        else if (mode == "signals")
+            write_all(1, signal_masks());
+        else if (mode == "mark")
+            mark(next());
+        else if (mode == "rendezvous") {
+            const std::string directory = next();
+            rendezvous(directory, static_cast<int>(number()));
+        } else
+            mistake("unknown mode: " + mode);
+    }
+    return 0;
+}
