@@ -1,0 +1,68 @@
+#ifndef BELAY_HOOKS_PROTOCOL_HPP
+#define BELAY_HOOKS_PROTOCOL_HPP
+
+// How one speaks to an executable: a typed event becomes the bytes of its stdin, and what it left
+// behind when it exited becomes an answer, or the reason why it is none.
+
+#include <belay/core/error.hpp>
+#include <belay/hooks/phase.hpp>
+#include <belay/process/exit_report.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace belay::hooks {
+
+/// One phase of a protocol. `configured` is the name that the hook's entry gave as its phase.
+template <class E>
+class protocol_for {
+public:
+    /// The bytes for stdin. Nothing: the hook does not run for this event, and has observed.
+    virtual std::optional<std::string> payload(const E& event,
+                                               std::string_view configured) const = 0;
+
+    /// What the hook said by its exit status and its output. `report` is of a hook that was started
+    /// and ended by itself, within its bounds.
+    virtual checked<typename E::answer> answer(const E& event, std::string_view configured,
+                                               const process::exit_report& report) const = 0;
+
+protected:
+    ~protocol_for() = default;
+};
+
+namespace detail {
+
+template <class Events>
+class protocol_phases;
+
+template <class... E>
+class protocol_phases<std::tuple<E...>> : public protocol_for<E>... {
+public:
+    using protocol_for<E>::payload...;
+    using protocol_for<E>::answer...;
+
+protected:
+    ~protocol_phases() = default;
+};
+
+}  // namespace detail
+
+/// A protocol is a stateless object of static lifetime.
+class protocol : public detail::protocol_phases<phase_events> {
+public:
+    /// As in a config entry's `protocol`.
+    virtual std::string_view name() const noexcept = 0;
+
+    /// The phase that an entry's `phase` means here. The diagnosis says whether the name is unknown,
+    /// needs another protocol, or is a phase that this one does not support.
+    virtual checked<phase> resolve(std::string_view configured) const = 0;
+
+protected:
+    ~protocol() = default;
+};
+
+}  // namespace belay::hooks
+
+#endif
