@@ -1,0 +1,128 @@
+#ifndef BELAY_TEST_CORE_EVENTS_HPP
+#define BELAY_TEST_CORE_EVENTS_HPP
+
+// The events of the kernel's tests.
+
+#include <belay/core/event.hpp>
+#include <belay/core/trace.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace belay::test {
+
+// Counts its copies.
+struct counted {
+    counted() = default;
+    counted(const counted& other) : copies(other.copies) { ++*copies; }
+    counted(counted&&) = default;
+    counted& operator=(const counted& other)
+    {
+        copies = other.copies;
+        ++*copies;
+        return *this;
+    }
+    counted& operator=(counted&&) = default;
+    ~counted() = default;
+
+    int* copies = nullptr;
+};
+
+// A gate: handlers may rewrite the text or block it. A handler of the configuration that fails
+// blocks; one of an extension is ignored.
+template <int Tag>
+struct basic_gate {
+    static constexpr std::string_view event_name = "gate";
+    static constexpr auto deadline = Tag == 1   ? shared_deadline(std::chrono::milliseconds(60'000))
+                                     : Tag == 2 ? deadline_per_handler(std::chrono::milliseconds(60'000))
+                                                : deadline_rule{};
+
+    struct rewrite {
+        static constexpr std::string_view name = "rewrite";
+        std::string text{};
+    };
+    using answer = std::variant<observe, rewrite, block>;
+
+    struct outcome {
+        bool allowed = false;
+        std::string text{};
+        std::string reason{};
+        std::vector<failure> failures{};
+    };
+    struct fold;
+
+    std::string text{};
+    counted copies{};
+};
+
+template <int Tag>
+struct basic_gate<Tag>::fold {
+    std::string_view invalid(const block& said, const handler_info&) const
+    {
+        return said.reason.empty() ? "a block needs a reason" : "";
+    }
+    flow accept(rewrite&& said, const handler_info&, draft<basic_gate>& event)
+    {
+        event.edit().text = std::move(said.text);
+        return flow::proceed;
+    }
+    flow accept(block&& said, const handler_info&, draft<basic_gate>&)
+    {
+        concluded.allowed = false;
+        concluded.reason = std::move(said.reason);
+        return flow::stop;
+    }
+    flow fail(failure&& why, const handler_info& who, draft<basic_gate>& event)
+    {
+        concluded.failures.push_back(std::move(why));
+        if (who.from == origin::extension) return flow::proceed;
+        event.reset();
+        concluded.allowed = false;
+        concluded.reason = concluded.failures.back().message;
+        return flow::stop;
+    }
+    outcome finish(draft<basic_gate>& event) &&
+    {
+        concluded.text = event.view().text;
+        return std::move(concluded);
+    }
+
+    outcome concluded{.allowed = true};
+};
+
+using gate = basic_gate<0>;              // no deadline
+using gate_shared = basic_gate<1>;       // 60 s for all
+using gate_per_handler = basic_gate<2>;  // 60 s for each
+
+struct note {
+    static constexpr std::string_view event_name = "note";
+    using answer = std::variant<observe>;
+    using fold = notify_fold<note>;
+
+    int value = 0;
+};
+
+// Keeps what it was told.
+struct recorder final : trace_sink {
+    struct span {
+        std::string handler;
+        bool ran;
+        std::string said;
+        bool failed;
+        bool decided;
+    };
+    void on_span(const trace_span& one) noexcept override
+    {
+        spans.push_back({one.handler.name, one.ran, std::string(one.said), one.failed != nullptr,
+                         one.then == flow::stop});
+    }
+    std::vector<span> spans;
+};
+
+}  // namespace belay::test
+
+#endif
