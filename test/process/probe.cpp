@@ -253,7 +253,7 @@ int main(int argc, char** argv)
         else if (mode == "sleep")
             pause_for(number());
         else if (mode == "spin")
-            for (volatile unsigned turns = 0;; turns = turns + 1) {
+            for (volatile bool forever = true; forever;) {
             }
         else if (mode == "ignore-term")
             ::signal(SIGTERM, SIG_IGN);
