@@ -48,6 +48,11 @@ enum class errc {
     not_json,        ///< its output is not one JSON value
     invalid_answer,  ///< its answer is not one that this event accepts
 
+    // the order of calls
+    not_begun,    ///< what this belongs to (a conversation, a turn, a compaction) has not begun
+    in_progress,  ///< what this would begin, or would disturb, is in progress
+    closed,       ///< what this belongs to has been closed
+
     // configuration
     invalid_config,  ///< a document or a setting that cannot be used; the message names the entry
     unreadable,      ///< a file that cannot be read

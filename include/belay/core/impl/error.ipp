@@ -34,6 +34,9 @@ constexpr const char* text_of(errc code) noexcept
     case errc::not_utf8: return "the output is not valid UTF-8";
     case errc::not_json: return "the output is not one JSON value";
     case errc::invalid_answer: return "the answer is not valid for this event";
+    case errc::not_begun: return "what this belongs to has not begun";
+    case errc::in_progress: return "something that excludes this is in progress";
+    case errc::closed: return "what this belongs to has been closed";
     case errc::invalid_config: return "the configuration is not valid";
     case errc::unreadable: return "the file cannot be read";
     }
