@@ -67,7 +67,8 @@ struct exit_report {
     /// From the call to the completion.
     std::chrono::nanoseconds duration{};
 
-    /// A grandchild still held stdout or stderr when the child had exited.
+    /// Somebody still held stdout or stderr when the child had exited: a grandchild, or for a moment a
+    /// program that another thread was just starting.
     bool pipe_still_open = false;
 
     /// The child closed its stdin, or ended, before the pipe had taken the whole input. What the pipe
