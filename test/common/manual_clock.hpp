@@ -21,7 +21,6 @@
 #include <mutex>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace belay::test {
 
@@ -35,7 +34,7 @@ public:
 
     ~manual_clock() override
     {
-        std::vector<wait> dropped;
+        std::list<wait> dropped;  // destroyed after the lock
         const std::lock_guard lock(mutex_);
         for (auto* one : timers_) {
             if (one->pending_) dropped.push_back(*std::exchange(one->pending_, std::nullopt));
@@ -56,19 +55,17 @@ public:
     /// Turns the clock, and posts the waits that have come due, the earliest first.
     void advance(time_point::duration by)
     {
-        std::vector<std::pair<time_point, wait>> due;
+        std::list<wait> due;  // sorted by relinking: the handlers must not be assigned
         {
             const std::lock_guard lock(mutex_);
             now_ += by;
             for (auto* one : timers_) {
                 if (!one->pending_ || one->pending_->when > now_) continue;
-                auto came = *std::exchange(one->pending_, std::nullopt);
-                const auto when = came.when;
-                due.emplace_back(when, std::move(came));
+                due.push_back(*std::exchange(one->pending_, std::nullopt));
             }
         }
-        std::ranges::stable_sort(due, {}, [](const auto& one) { return one.first; });
-        for (auto& one : due) one.second.complete({});
+        due.sort([](const wait& a, const wait& b) { return a.when < b.when; });
+        for (auto& one : due) one.complete({});
     }
 
     /// When the next wait is due, if one is pending (`time_point::max()`: one that never is).
@@ -77,7 +74,8 @@ public:
         const std::lock_guard lock(mutex_);
         std::optional<time_point> earliest;
         for (const auto* one : timers_) {
-            if (one->pending_) earliest = std::min(earliest.value_or(time_point::max()), one->pending_->when);
+            if (one->pending_)
+                earliest = std::min(earliest.value_or(time_point::max()), one->pending_->when);
         }
         return earliest;
     }
@@ -92,9 +90,10 @@ private:
         {
             const auto where = boost::asio::get_associated_executor(done, executor);
             auto work = boost::asio::make_work_guard(executor);
-            boost::asio::post(executor, boost::asio::bind_executor(where, [done = std::move(done), ec, work]() mutable {
-                                  std::move(done)(ec);
-                              }));
+            boost::asio::post(executor, boost::asio::bind_executor(
+                                            where, [done = std::move(done), ec, work]() mutable {
+                                                std::move(done)(ec);
+                                            }));
         }
     };
 
@@ -112,8 +111,9 @@ private:
             const std::lock_guard lock(owner_.mutex_);
             owner_.timers_.remove(this);
         }
-        void async_wait(time_point when,
-                        boost::asio::any_completion_handler<void(boost::system::error_code)> done) override
+        void async_wait(
+            time_point when,
+            boost::asio::any_completion_handler<void(boost::system::error_code)> done) override
         {
             wait started{when, executor_, std::move(done)};
             {

@@ -15,21 +15,27 @@
 
 namespace belay::test {
 
-// Counts its copies.
+// Counts its copies where `copies` points to.
 struct counted {
     counted() = default;
-    counted(const counted& other) : copies(other.copies) { ++*copies; }
+    counted(const counted& other) : copies(other.copies) { count(); }
     counted(counted&&) = default;
     counted& operator=(const counted& other)
     {
         copies = other.copies;
-        ++*copies;
+        count();
         return *this;
     }
     counted& operator=(counted&&) = default;
     ~counted() = default;
 
-    int* copies = nullptr;
+    int* copies = nullptr;  // null: nobody counts
+
+private:
+    void count() const
+    {
+        if (copies != nullptr) ++*copies;
+    }
 };
 
 // A gate: handlers may rewrite the text or block it. A handler of the configuration that fails
