@@ -1,0 +1,107 @@
+#ifndef BELAY_HOOKS_DETAIL_HOOK_SET_HPP
+#define BELAY_HOOKS_DETAIL_HOOK_SET_HPP
+
+// The hooks that sessions of one configuration share, and a function that is added to such sets.
+
+#include <belay/core/async_chain.hpp>
+#include <belay/core/event.hpp>
+#include <belay/core/handler.hpp>
+#include <belay/core/observers.hpp>
+#include <belay/core/reply.hpp>
+#include <belay/hooks/phase.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace belay::hooks::detail {
+
+class registry_state;
+
+// Tells the hooks of the configuration that is current now.
+BELAY_DECL void notify(registry_state& host, pre_compact event);
+BELAY_DECL void notify(registry_state& host, session_end event);
+BELAY_DECL void notify(registry_state& host, subagent_finished event);
+BELAY_DECL void notify(registry_state& host, turn_finished event);
+
+template <class E>
+using hooks_for = std::conditional_t<notification<E>, observers<E>, async_chain<E>>;
+
+// All hooks of one event.
+template <class E>
+struct hook_line {
+    hook_line(const boost::asio::any_io_executor& executor, clock& time, trace_sink* trace)
+        : hooks(executor, time, trace)
+    {}
+
+    hooks_for<E> hooks;
+};
+
+template <class Events>
+class hook_lines;
+
+template <class... E>
+class hook_lines<std::tuple<E...>> : hook_line<E>... {
+public:
+    hook_lines(const boost::asio::any_io_executor& executor, clock& time, trace_sink* trace)
+        : hook_line<E>(executor, time, trace)...
+    {}
+
+    template <class Wanted>
+    hooks_for<Wanted>& hooks_of() noexcept
+    {
+        static_assert((std::same_as<Wanted, E> || ...),
+                      "belay: there are no hooks for this event; it is one of the eight phases in "
+                      "<belay/hooks/phase.hpp>, or turn_finished");
+        return static_cast<hook_line<Wanted>&>(*this).hooks;
+    }
+};
+
+using hookable_events = decltype(std::tuple_cat(std::declval<phase_events>(),
+                                                std::declval<std::tuple<turn_finished>>()));
+
+class hook_set final : public hook_lines<hookable_events> {
+public:
+    using hook_lines::hook_lines;
+};
+
+// One function in several sets.
+template <class E, class Handler, bool TakesReply = std::invocable<Handler&, const E&, reply<E>>>
+struct shared_handler {
+    std::shared_ptr<Handler> handler;
+
+    auto operator()(const E& event) const { return (*handler)(event); }
+};
+
+template <class E, class Handler>
+struct shared_handler<E, Handler, true> {
+    std::shared_ptr<Handler> handler;
+
+    void operator()(const E& event, reply<E> answer) const { (*handler)(event, std::move(answer)); }
+};
+
+// What an extension registered: how it gets into a set, and out of it.
+struct extension_hook {
+    std::function<handler_id(hook_set&)> add_to;
+    bool (*remove_from)(hook_set&, handler_id);
+
+    template <class E, class Handler>
+    static extension_hook of(handler_info info, Handler handler)
+    {
+        static_assert(belay::detail::check_handler<E, Handler, belay::detail::waits::may>());
+        shared_handler<E, Handler> shared{std::make_shared<Handler>(std::move(handler))};
+        return {[info = std::move(info), shared = std::move(shared)](hook_set& set) {
+                    return set.hooks_of<E>().add(info, shared);
+                },
+                [](hook_set& set, handler_id id) { return set.hooks_of<E>().remove(id); }};
+    }
+};
+
+}  // namespace belay::hooks::detail
+
+#endif

@@ -1,0 +1,139 @@
+#ifndef BELAY_HOOKS_REGISTRY_HPP
+#define BELAY_HOOKS_REGISTRY_HPP
+
+// The hooks of one host: those of its configuration, then those that extensions register.
+//
+//     belay::hooks::registry hooks(io.get_executor());
+//     hooks.use(file.current());
+//     hooks.on<pre_tool_use>([](const pre_tool_use& event) -> std::optional<belay::block> {
+//         if (event.call.name == "bash") return belay::block{"no shell today"};
+//         return std::nullopt;
+//     }, "no-shell");
+//     auto session = hooks.create_session({.id = "sess_1", .workspace = "/work"});
+
+#include <belay/config.hpp>
+#include <belay/core/async_chain.hpp>
+#include <belay/core/error.hpp>
+#include <belay/core/trace.hpp>
+#include <belay/hooks/config.hpp>
+#include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/executable.hpp>
+#include <belay/hooks/log.hpp>
+#include <belay/hooks/phase.hpp>
+#include <belay/hooks/session.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace belay::hooks {
+
+/// What the host brings along. Pointers may be null; what they point to must outlive the registry, its
+/// sessions and what these have in flight.
+struct registry_options {
+    clock* time = nullptr;         ///< null: the steady clock
+    trace_sink* trace = nullptr;   ///< told what every hook said
+    log_sink* log = nullptr;       ///< told which hooks failed
+    executable_options run{};      ///< how executables are run
+    protocols known = default_protocols();  ///< for `on_executable`
+};
+
+/// Names a hook that an extension registered. Never used twice by the same registry.
+enum class hook_id : unsigned long long {};
+
+/// Hooks run in order: the configuration's entries in their order, then those of extensions in the
+/// order in which they were registered (spec: Vera, "Hooks").
+///
+/// The executor must not run two handlers at the same time: one thread runs its context, or it is a
+/// strand. All members are called on it, or while it is idle; `async_dispatch` may be called from
+/// any thread. Sessions may outlive the registry.
+class registry {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// Has no hooks.
+    BELAY_DECL explicit registry(executor_type executor, registry_options options = {});
+
+    registry(registry&&) noexcept = default;
+    registry& operator=(registry&&) noexcept = default;
+    ~registry() = default;
+
+    BELAY_DECL executor_type get_executor() const noexcept;
+
+    /// The configuration from now on, for new sessions and, in phases that only observe, for all
+    /// sessions. Sessions that exist keep their hooks in the other phases. Null: none.
+    ///
+    /// If an entry is over a limit that is judged when a session starts its hooks, no session can be
+    /// created, and the phases that only observe go on with the last configuration that was within
+    /// them. The diagnosis is what `create_session` will say.
+    BELAY_DECL checked<void> use(std::shared_ptr<const config> configuration);
+
+    /// Registers a function for an event: one of the eight phases, or `turn_finished`. It may be
+    /// anything that an async_chain takes: it may answer at once, through a `reply<E>`, or, with
+    /// <belay/hooks/coroutine.hpp>, as a coroutine. Sessions share it, and may call it at the same time.
+    ///
+    /// `name` is the extension's, and is shown to people. `timeout` is the function's own; without it,
+    /// only the deadline of the phase bounds it. Sessions that exist see the function from the next event on.
+    template <class E, class Handler>
+    hook_id on(Handler handler, std::string name,
+               std::optional<std::chrono::milliseconds> timeout = {})
+    {
+        return add(detail::extension_hook::of<E>(
+            {.name = std::move(name), .from = origin::extension, .timeout = timeout},
+            std::move(handler)));
+    }
+
+    /// Registers an executable for an extension (spec: Vera, "Register from an extension"): like an
+    /// entry of the configuration, but its failures are judged as an extension's, and `argv[0]` is an
+    /// absolute path. The diagnosis is `errc::invalid_argv` if it is not, and otherwise that of `check`.
+    /// `name` is the extension's; `spec.name` is not looked at.
+    BELAY_DECL checked<hook_id> on_executable(const executable_spec& spec, std::string name);
+
+    /// Removes what an extension registered; false if it is gone already. It is not asked again, also in
+    /// sessions that exist; an event in flight keeps the hooks that it started with.
+    BELAY_DECL bool remove(hook_id id);
+
+    /// A conversation with the hooks of the current configuration. The diagnosis, as from
+    /// `config::executables`, names the entry that is over a limit; then there is no session, and no
+    /// hook has run.
+    [[nodiscard]] BELAY_DECL checked<session> create_session(session_options options);
+
+    /// Asks the current hooks about an event, without a session and its rules, and without the log.
+    ///
+    /// @par Completion signature
+    /// `void(error_code, E::outcome)`: as of `async_chain::async_dispatch`.
+    template <class E, class Token = boost::asio::deferred_t>
+        requires(!notification<E>)
+    auto async_dispatch(E event, Token&& token = Token())
+    {
+        return current()->template hooks_of<E>().async_dispatch(std::move(event),
+                                                                std::forward<Token>(token));
+    }
+
+    /// Tells the current hooks about an event that they only watch, and logs those that fail.
+    template <class E>
+        requires notification<E>
+    void notify(E event)
+    {
+        detail::notify(*state_, std::move(event));
+    }
+
+private:
+    BELAY_DECL hook_id add(detail::extension_hook hook);
+    BELAY_DECL std::shared_ptr<detail::hook_set> current() const;
+
+    std::shared_ptr<detail::registry_state> state_;
+};
+
+}  // namespace belay::hooks
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/registry.ipp>
+#endif
+
+#endif
