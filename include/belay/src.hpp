@@ -12,5 +12,18 @@
 
 #include <belay/core/impl/clock.ipp>
 #include <belay/core/impl/error.ipp>
+#include <belay/hooks/impl/executable.ipp>
+#include <belay/hooks/impl/json.ipp>
+#include <belay/hooks/impl/text_rules.ipp>
+#include <belay/hooks/impl/tool.ipp>
+#include <belay/hooks/impl/vera.ipp>
+#include <belay/process/impl/child.ipp>
+#include <belay/process/impl/file_descriptor.ipp>
+#include <belay/process/impl/invocation.ipp>
+#include <belay/process/impl/run.ipp>
+#include <belay/process/impl/run_fsm.ipp>
+#include <belay/process/impl/run_op.ipp>
+#include <belay/process/impl/spawn.ipp>
+#include <belay/process/impl/utf8.ipp>
 
 #endif
