@@ -50,6 +50,7 @@ struct pre_tool_use::outcome {
     std::variant<observe, block, replace> decision = block{"pre_tool_use hooks have not decided"};
 
     std::optional<boost::json::object> input{};  ///< the effective input, if a hook changed it
+    std::vector<std::string> changed_by{};       ///< the hooks that changed it, in order
     std::string decided_by{};                    ///< the hook that blocked, replaced or failed
     std::optional<failure> failed{};             ///< the failure that blocked the call
     std::vector<failure> ignored{};              ///< of extensions
@@ -68,9 +69,10 @@ struct pre_tool_use::fold {
                    : "pre_tool_use replacement content items must be text content";
     }
 
-    flow accept(mutate&& said, const handler_info&, draft<pre_tool_use>& event)
+    flow accept(mutate&& said, const handler_info& hook, draft<pre_tool_use>& event)
     {
         event.edit().call.input = std::move(said.input);
+        concluded_.changed_by.push_back(hook.name);
         return flow::proceed;
     }
 
@@ -92,6 +94,7 @@ struct pre_tool_use::fold {
             return flow::proceed;
         }
         event.reset();  // the original input is kept
+        concluded_.changed_by.clear();
         decide(block{"pre_tool_use hook failed: " + why.message}, hook);
         concluded_.failed = std::move(why);
         return flow::stop;
