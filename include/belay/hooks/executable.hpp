@@ -1,0 +1,173 @@
+#ifndef BELAY_HOOKS_EXECUTABLE_HPP
+#define BELAY_HOOKS_EXECUTABLE_HPP
+
+// A program as a hook: what an entry says of it, what that means, and the handler that runs it.
+
+#include <belay/config.hpp>
+#include <belay/core/async_chain.hpp>
+#include <belay/core/detail/folding.hpp>
+#include <belay/core/detail/unique_function.hpp>
+#include <belay/core/error.hpp>
+#include <belay/core/reply.hpp>
+#include <belay/hooks/phase.hpp>
+#include <belay/hooks/protocol.hpp>
+#include <belay/process/exit_report.hpp>
+#include <belay/process/invocation.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace belay::hooks {
+
+/// An executable hook as a config entry or an extension gives it.
+struct executable_spec {
+    std::string phase{};              ///< a phase's name, or a name that its protocol gives to one
+    std::vector<std::string> argv{};  ///< the program, then its arguments
+    std::string protocol = "vera";
+    std::chrono::milliseconds timeout{1000};
+    std::string name{};  ///< shown to people; empty: the file name of `argv[0]`
+};
+
+/// An executable hook whose entry was understood.
+struct executable {
+    phase when{};
+    const protocol* speaks = nullptr;
+    std::string configured{};  ///< the phase as its entry named it
+    std::vector<std::string> argv{};
+    std::chrono::milliseconds timeout{1000};
+    std::string name{};
+};
+
+/// The protocols that entries may name.
+using protocols = std::span<const protocol* const>;
+
+/// Those that belay brings along. The one place where a new one is listed.
+[[nodiscard]] BELAY_DECL protocols default_protocols() noexcept;
+
+/// The longest timeout that a hook may have (spec: Vera, "Add a hook").
+inline constexpr std::chrono::milliseconds timeout_limit{30000};
+
+/// What `spec` means, or why it cannot be a hook: first its protocol is judged, then its phase, its
+/// argv (1 to 16 elements, none empty, at most 8 KiB as JSON), its timeout (1 to 30000 ms). The
+/// diagnosis is `errc::invalid_config`. A path that is not absolute is refused where the hook is
+/// registered, and again by process::async_run.
+[[nodiscard]] BELAY_DECL checked<executable> check(const executable_spec& spec,
+                                                   protocols known = default_protocols());
+
+/// How a program is run: as `process::async_run`, which it is unless a test puts another in its place.
+using runner = std::function<void(
+    boost::asio::any_io_executor, process::invocation, std::string input,
+    boost::asio::any_completion_handler<void(error_code, process::exit_report)>)>;
+
+/// What the host says about all of its executables.
+struct executable_options {
+    runner run{};       ///< empty: process::async_run
+    std::string cwd{};  ///< empty: the host's. The workspace is in the payload only
+    std::optional<std::vector<std::string>> environment{};  ///< absent: the host's
+};
+
+namespace detail {
+
+// Gets the report of a program that ended by itself and within its bounds, or what went wrong.
+using run_completion = belay::detail::unique_function<void(checked<process::exit_report>)>;
+
+// Runs `what`; cancelled through `slot`. `done` is called on `executor`, or from here if nothing has to
+// be run to know the answer.
+BELAY_DECL void run_executable(const executable& what, const executable_options& how,
+                               boost::asio::any_io_executor executor,
+                               boost::asio::cancellation_slot slot, std::string input,
+                               run_completion done);
+
+// The protocol and the phase of a spec.
+struct resolved_phase {
+    const protocol* speaks;
+    phase when;
+};
+BELAY_DECL checked<resolved_phase> resolve(std::string_view protocol_name,
+                                           std::string_view configured, protocols known);
+
+// Why a hook may not have this argv or this timeout; empty: it may.
+BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv);
+BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noexcept;
+
+// The last part of a path.
+BELAY_DECL std::string file_name(std::string_view path);
+
+}  // namespace detail
+
+/// An executable as a handler of an async_chain or of observers. One run for each event: the event's
+/// payload on its stdin, its answer by its exit status and its stdout.
+///
+/// Its own timeout ends the program and is enforced here, so the chain's `handler_info` should have
+/// none; when a deadline of the chain comes first, the chain cancels the run and with it the program.
+/// Everything that goes wrong is a failure of the handler (spec: Vera, "When a hook fails"):
+///
+/// | code                        | message                                            |
+/// |-----------------------------|----------------------------------------------------|
+/// | `input_too_large`           | Command hook input exceeded its byte bound         |
+/// | `output_too_large`          | Command hook output exceeded its byte bound        |
+/// | `timed_out`                 | Command hook timed out after Nms                   |
+/// | `exited`, `signalled`       | Command hook exited with status N, or unknown      |
+/// | `not_utf8`, `not_json`, `invalid_answer` | the protocol's                        |
+/// | `spawn_failed`, `bad_cwd`, `busy`, `invalid_argv` | with what the system said     |
+template <class E>
+class executable_handler {
+public:
+    /// `what.speaks` must not be null, and `what.when` must be the phase of E.
+    explicit executable_handler(executable what, executable_options how = {})
+        : state_(std::make_shared<const state>(state{std::move(what), std::move(how)}))
+    {}
+
+    void operator()(const E& event, reply<E> answer) const
+    {
+        const auto& what = state_->what;
+        const protocol_for<E>& speaks = *what.speaks;
+        auto input = speaks.payload(event, what.configured);
+        if (!input) return answer();
+        auto executor = answer.get_executor();
+        const auto slot = answer.get_cancellation_slot();
+        // The event lives for as long as the reply.
+        auto ended = [self = state_, &event,
+                      answer = std::move(answer)](checked<process::exit_report> report) mutable {
+            if (!report) return answer.fail(report.error().code, report.error().message);
+            try {
+                const protocol_for<E>& spoke = *self->what.speaks;
+                auto said = spoke.answer(event, self->what.configured, *report);
+                said ? answer(*std::move(said))
+                     : answer.fail(said.error().code, said.error().message);
+            } catch (...) {
+                answer.fail(errc::threw, belay::detail::message_of(std::current_exception()));
+            }
+        };
+        detail::run_executable(what, state_->how, std::move(executor), slot, *std::move(input),
+                               std::move(ended));
+    }
+
+private:
+    struct state {
+        executable what;
+        executable_options how;
+    };
+
+    std::shared_ptr<const state> state_;
+};
+
+}  // namespace belay::hooks
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/executable.ipp>
+#endif
+
+#endif

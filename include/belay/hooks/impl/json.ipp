@@ -1,0 +1,256 @@
+#ifndef BELAY_HOOKS_IMPL_JSON_IPP
+#define BELAY_HOOKS_IMPL_JSON_IPP
+
+#include <belay/hooks/detail/code_point.hpp>
+#include <belay/hooks/detail/json.hpp>
+#include <belay/process/utf8.hpp>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/parser.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <unordered_set>
+
+namespace belay::hooks::detail {
+
+BELAY_DECL void json_writer::write(std::string_view text)
+{
+    if (process::utf8_error_offset(text)) return write(process::utf8_lenient(text));
+    separate();
+    text_.reserve(text_.size() + text.size() + 2);
+    text_ += '"';
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && c != '"' && c != '\\') {
+            text_ += c;
+            continue;
+        }
+        text_ += '\\';
+        switch (c) {
+        case '\b': text_ += 'b'; break;
+        case '\f': text_ += 'f'; break;
+        case '\n': text_ += 'n'; break;
+        case '\r': text_ += 'r'; break;
+        case '\t': text_ += 't'; break;
+        case '"':
+        case '\\': text_ += c; break;
+        default:
+            constexpr std::string_view digits = "0123456789abcdef";
+            text_ += {'u', '0', '0', digits[byte >> 4], digits[byte & 0xF]};
+        }
+    }
+    text_ += '"';
+}
+
+BELAY_DECL void json_writer::write(bool value)
+{
+    separate();
+    text_ += value ? "true" : "false";
+}
+
+BELAY_DECL void json_writer::write(std::int64_t value)
+{
+    separate();
+    text_ += std::to_string(value);
+}
+
+BELAY_DECL void json_writer::write(std::uint64_t value)
+{
+    separate();
+    text_ += std::to_string(value);
+}
+
+BELAY_DECL void json_writer::write(double value)
+{
+    separate();
+    if (!std::isfinite(value)) {
+        text_ += "null";
+        return;
+    }
+    std::array<char, 64> digits;  // the shortest that reads back as the same number
+    constexpr double whole_limit = 1e15;
+    const bool whole = std::abs(value) < whole_limit && std::trunc(value) == value;
+    const auto written = whole ? std::to_chars(digits.data(), digits.data() + digits.size(),
+                                               static_cast<std::int64_t>(value))
+                               : std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    text_.append(digits.data(), written.ptr);
+}
+
+BELAY_DECL void json_writer::write(const std::vector<std::string>& values)
+{
+    open('[');
+    for (const auto& one : values) write(one);
+    close(']');
+}
+
+BELAY_DECL void json_writer::write(const boost::json::object& value)
+{
+    open('{');
+    for (const auto& [name, one] : value) {
+        key({name.data(), name.size()});
+        write(one);
+    }
+    close('}');
+}
+
+BELAY_DECL void json_writer::write(const boost::json::array& value)
+{
+    open('[');
+    for (const auto& one : value) write(one);
+    close(']');
+}
+
+BELAY_DECL void json_writer::write(const boost::json::value& value)
+{
+    switch (value.kind()) {
+    case boost::json::kind::null:
+        separate();
+        text_ += "null";
+        break;
+    case boost::json::kind::bool_: write(value.get_bool()); break;
+    case boost::json::kind::int64: write(value.get_int64()); break;
+    case boost::json::kind::uint64: write(value.get_uint64()); break;
+    case boost::json::kind::double_: write(value.get_double()); break;
+    case boost::json::kind::string:
+        write(std::string_view(value.get_string().data(), value.get_string().size()));
+        break;
+    case boost::json::kind::array: write(value.get_array()); break;
+    case boost::json::kind::object: write(value.get_object()); break;
+    }
+}
+
+BELAY_DECL std::string to_string(const json_path& path, std::string_view root)
+{
+    std::string text(root);
+    for (const auto& step : path) {
+        if (step.is_key) {
+            if (!text.empty()) text += '.';
+            text += step.key;
+        } else {
+            text += '[' + std::to_string(step.index) + ']';
+        }
+    }
+    return text;
+}
+
+BELAY_DECL std::optional<json_fault> parse_json(std::string_view text, boost::json::value& document)
+{
+    boost::json::parse_options options;
+    options.max_depth = json_depth_limit;
+    boost::json::parser parser({}, options);
+    boost::system::error_code ec;
+    const auto offset = parser.write_some(text.data(), text.size(), ec);
+    if (ec) return json_fault{offset, ec.message()};
+    if (offset != text.size()) return json_fault{offset, "something follows the document"};
+    document = parser.release();
+    return std::nullopt;
+}
+
+BELAY_DECL std::optional<json_path> duplicate_key(
+    std::string_view json, const std::function<bool(const json_path&)>& matters)
+{
+    // What is open at one moment, outermost first, and the step that each has come to.
+    std::vector<std::unordered_set<std::string>> keys;
+    json_path path;
+    for (std::size_t at = 0; at < json.size(); ++at) {
+        switch (json[at]) {
+        case '{':
+        case '[':
+            keys.emplace_back();
+            path.push_back({.is_key = json[at] == '{'});
+            break;
+        case '}':
+        case ']':
+            keys.pop_back();
+            path.pop_back();
+            break;
+        case ',': ++path.back().index; break;
+        case '"': {
+            const auto begin = at++;
+            while (json[at] != '"') at += json[at] == '\\' ? 2 : 1;
+            const auto next = json.find_first_not_of(" \t\r\n", at + 1);
+            if (next == json.npos || json[next] != ':') break;  // a text, not a key
+            const auto token = json.substr(begin, at + 1 - begin);
+            auto& key = path.back().key;
+            if (token.find('\\') == token.npos) {
+                key = token.substr(1, token.size() - 2);
+            } else {
+                const auto decoded = boost::json::parse({token.data(), token.size()});
+                key.assign(decoded.get_string().data(), decoded.get_string().size());
+            }
+            if (!keys.back().insert(key).second && matters(path)) return path;
+            break;
+        }
+        default: break;
+        }
+    }
+    return std::nullopt;
+}
+
+BELAY_DECL std::optional<json_path> not_finite(const boost::json::value& document)
+{
+    if (const auto* number = document.if_double()) {
+        return std::isfinite(*number) ? std::nullopt : std::optional<json_path>(json_path());
+    }
+    const auto within = [](json_step step,
+                           const boost::json::value& part) -> std::optional<json_path> {
+        auto rest = not_finite(part);
+        if (rest) rest->insert(rest->begin(), std::move(step));
+        return rest;
+    };
+    if (const auto* object = document.if_object()) {
+        for (const auto& [name, part] : *object) {
+            if (auto found =
+                    within({.is_key = true, .key = std::string(name.data(), name.size())}, part))
+                return found;
+        }
+    } else if (const auto* array = document.if_array()) {
+        for (std::size_t i = 0; i != array->size(); ++i) {
+            if (auto found = within({.index = i}, (*array)[i])) return found;
+        }
+    }
+    return std::nullopt;
+}
+
+BELAY_DECL std::string excerpt(const boost::json::value& value)
+{
+    json_writer writer;
+    writer.write(value);
+    auto text = std::move(writer).take();
+    constexpr std::size_t longest = 80;
+    if (text.size() <= longest) return text;
+    auto end = longest;  // not inside a character
+    while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return text.substr(0, end) + "...";
+}
+
+// JavaScript's white space and line terminators.
+constexpr bool is_blank(char32_t point) noexcept
+{
+    return (0x0009 <= point && point <= 0x000D) || point == 0x0020 || point == 0x00A0 ||
+           point == 0x1680 || (0x2000 <= point && point <= 0x200A) || point == 0x2028 ||
+           point == 0x2029 || point == 0x202F || point == 0x205F || point == 0x3000 ||
+           point == 0xFEFF;
+}
+
+BELAY_DECL std::string_view trim(std::string_view text) noexcept
+{
+    while (!text.empty()) {
+        const auto point = first_code_point(text);
+        if (!is_blank(point.value)) break;
+        text.remove_prefix(point.size);
+    }
+    while (!text.empty()) {
+        const auto point = last_code_point(text);
+        if (!is_blank(point.value)) break;
+        text.remove_suffix(point.size);
+    }
+    return text;
+}
+
+}  // namespace belay::hooks::detail
+
+#endif

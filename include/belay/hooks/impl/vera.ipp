@@ -1,0 +1,456 @@
+#ifndef BELAY_HOOKS_IMPL_VERA_IPP
+#define BELAY_HOOKS_IMPL_VERA_IPP
+
+#include <belay/hooks/detail/json.hpp>
+#include <belay/hooks/protocol/vera.hpp>
+#include <belay/process/utf8.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace belay::hooks {
+namespace detail {
+
+// The names of another protocol for phases, which people give without naming that protocol.
+inline constexpr std::array<std::string_view, 7> claude_event_names{
+    "PreToolUse",   "SessionStart", "UserPromptSubmit", "Stop",
+    "SubagentStop", "PreCompact",   "SessionEnd"};
+
+/// Why an executable has failed by how it ended; nothing: it exited with 0.
+inline std::optional<diagnosis> bad_end(const process::exit_report& report)
+{
+    if (report.status.is_success()) return std::nullopt;
+    const auto code = report.status.code();
+    return diagnosis{
+        code ? errc::exited : errc::signalled,
+        "Command hook exited with status " + (code ? std::to_string(*code) : "unknown")};
+}
+
+/// What an executable said, taken apart. The first thing that is wrong with it is kept, and after it
+/// every part reads as empty: so a phase is read from top to bottom, and judged once.
+class vera_reply {
+public:
+    /// A value that a power uses: a member of the reply, or a member of that.
+    struct used {
+        std::string_view key;
+        std::string_view inner{};
+    };
+
+    vera_reply(std::string_view phase, const process::exit_report& report) : phase_(phase)
+    {
+        if (auto why = bad_end(report)) {
+            fault_ = std::move(why);
+        } else if (const auto offset = process::utf8_error_offset(report.out)) {
+            fault_ = diagnosis{errc::not_utf8, "Command hook output is not valid UTF-8 at byte " +
+                                                   std::to_string(*offset)};
+        } else {
+            text_ = trim(report.out);
+            boost::json::value document;
+            if (parse_json(text_, document)) {
+                fault_ = diagnosis{errc::not_json, "Command hook returned invalid JSON"};
+            } else if (auto* object = document.if_object()) {
+                members_ = std::move(*object);
+            } else {
+                refuse("result must be a plain object");
+            }
+        }
+    }
+
+    /// Its power, which must be one of these.
+    std::string power(std::initializer_list<std::string_view> powers)
+    {
+        auto named = must<std::string>("power", "result power must be a string");
+        if (std::ranges::find(powers, named) == powers.end()) {
+            refuse("returned unsupported power: " + named);
+        }
+        boost::json::value all(std::move(members_));
+        if (const auto where = not_finite(all)) {
+            refuse_data(*where, "must contain a finite number");
+        }
+        members_ = std::move(all.get_object());
+        refuse_duplicates({{"power"}});
+        return fault_ ? std::string() : named;
+    }
+
+    /// A member that has to be there, and of that type.
+    template <class T>
+    T must(std::string_view key, std::string_view rule)
+    {
+        return must<T>(members_, key, rule);
+    }
+
+    template <class T>
+    T must(boost::json::object& in, std::string_view key, std::string_view rule)
+    {
+        auto found = find<T>(in, key, rule);
+        if (!found) refuse(std::string(rule));
+        return std::move(found).value_or(T());
+    }
+
+    /// A member that may be absent, but not null or of another type.
+    template <class T>
+    std::optional<T> may(std::string_view key, std::string_view rule)
+    {
+        return find<T>(members_, key, rule);
+    }
+
+    template <class T>
+    std::optional<T> may(boost::json::object& in, std::string_view key, std::string_view rule)
+    {
+        return find<T>(in, key, rule);
+    }
+
+    /// The answer, unless something was wrong. None of what it used may have been given twice.
+    template <class Answer>
+    checked<Answer> give(Answer answer, std::initializer_list<used> parts = {})
+    {
+        refuse_duplicates(parts);
+        if (fault_) return *std::move(fault_);
+        return answer;
+    }
+
+private:
+    template <class T>
+    std::optional<T> find(boost::json::object& in, std::string_view key, std::string_view rule)
+    {
+        auto* found = in.if_contains({key.data(), key.size()});
+        if (found == nullptr) return std::nullopt;
+        auto taken = take<T>(*found);
+        if (!taken) refuse(std::string(rule));
+        return taken;
+    }
+
+    template <class T>
+    static std::optional<T> take(boost::json::value& value)
+    {
+        if constexpr (std::is_same_v<T, std::string>) {
+            if (const auto* text = value.if_string())
+                return std::string(text->data(), text->size());
+        } else if constexpr (std::is_same_v<T, bool>) {
+            if (value.is_bool()) return value.get_bool();
+        } else if constexpr (std::is_same_v<T, boost::json::object>) {
+            if (auto* object = value.if_object()) return std::move(*object);
+        } else if constexpr (std::is_same_v<T, boost::json::array>) {
+            if (auto* array = value.if_array()) return std::move(*array);
+        } else {
+            static_assert(std::is_same_v<T, std::vector<std::string>>);
+            auto* array = value.if_array();
+            if (array == nullptr) return std::nullopt;
+            std::vector<std::string> texts;
+            for (auto& one : *array) {
+                auto text = take<std::string>(one);
+                if (!text) return std::nullopt;
+                texts.push_back(*std::move(text));
+            }
+            return texts;
+        }
+        return std::nullopt;
+    }
+
+    void refuse(std::string rule)
+    {
+        if (!fault_) fault_ = diagnosis{errc::invalid_answer, phase_ + ' ' + std::move(rule)};
+    }
+
+    void refuse_data(const json_path& where, std::string_view rule)
+    {
+        if (fault_) return;
+        fault_ = diagnosis{errc::invalid_answer,
+                           "Hook data at " + to_string(where) + ' ' + std::string(rule)};
+    }
+
+    void refuse_duplicates(std::initializer_list<used> parts)
+    {
+        if (fault_ || parts.size() == 0) return;
+        const auto matters = [&](const json_path& path) {
+            const auto is = [&](std::size_t depth, std::string_view key) {
+                return path.size() <= depth || key.empty() ||
+                       (path[depth].is_key && path[depth].key == key);
+            };
+            return std::ranges::any_of(
+                parts, [&](const used& part) { return is(0, part.key) && is(1, part.inner); });
+        };
+        if (const auto where = duplicate_key(text_, matters)) {
+            refuse_data(*where, "must not be given twice");
+        }
+    }
+
+    std::string phase_;
+    std::string_view text_;  // of the report
+    boost::json::object members_;
+    std::optional<diagnosis> fault_;
+};
+
+class vera_protocol final : public protocol {
+public:
+    std::string_view name() const noexcept override { return "vera"; }
+
+    checked<phase> resolve(std::string_view configured) const override
+    {
+        if (const auto found = phase_named(configured)) return *found;
+        if (std::ranges::find(claude_event_names, configured) != claude_event_names.end()) {
+            return diagnosis{errc::invalid_config, "Command hook phase " + std::string(configured) +
+                                                       " needs the claude protocol"};
+        }
+        return diagnosis{errc::invalid_config,
+                         "Unknown command hook phase: " + std::string(configured)};
+    }
+
+    std::optional<std::string> payload(const pre_tool_use& event, std::string_view) const override
+    {
+        auto json = begin<pre_tool_use>();
+        write(json, event.call);
+        json.member("sessionId", event.session_id).member("workspace", event.workspace);
+        return end(std::move(json));
+    }
+
+    checked<pre_tool_use::answer> answer(const pre_tool_use&, std::string_view,
+                                         const process::exit_report& report) const override
+    {
+        using answer = pre_tool_use::answer;
+        vera_reply said(pre_tool_use::event_name, report);
+        const auto power = said.power({"observe", "mutate", "block", "replace"});
+        if (power == "mutate") {
+            auto input =
+                said.must<boost::json::object>("input", "mutate input must be a plain object");
+            return said.give<answer>(pre_tool_use::mutate{std::move(input)}, {{"input"}});
+        }
+        if (power == "block") return said.give<answer>(reason(said), {{"reason"}});
+        if (power == "replace") {
+            auto result =
+                said.must<boost::json::object>("result", "replacement must be a plain object");
+            pre_tool_use::replace replace;
+            replace.result.content = said.must<boost::json::array>(
+                result, "content", "replacement content must be an array");
+            replace.result.is_error =
+                said.must<bool>(result, "isError", "replacement isError must be a boolean");
+            return said.give<answer>(std::move(replace),
+                                     {{"result", "content"}, {"result", "isError"}});
+        }
+        return said.give<answer>(observe{});
+    }
+
+    std::optional<std::string> payload(const post_tool_use& event, std::string_view) const override
+    {
+        auto json = begin<post_tool_use>();
+        write(json, event.call);
+        json.key("result").open('{');
+        json.member("toolCallId", event.call.id).member("toolName", event.call.name);
+        json.member("content", event.result.content).member("isError", event.result.is_error);
+        json.close('}').member("durationMs", event.duration.count());
+        json.member("sessionId", event.session_id).member("workspace", event.workspace);
+        return end(std::move(json));
+    }
+
+    checked<post_tool_use::answer> answer(const post_tool_use&, std::string_view,
+                                          const process::exit_report& report) const override
+    {
+        using answer = post_tool_use::answer;
+        vera_reply said(post_tool_use::event_name, report);
+        if (said.power({"observe", "mutate"}) == "mutate") {
+            auto patch =
+                said.must<boost::json::object>("patch", "mutate patch must be a plain object");
+            post_tool_use::mutate mutate;
+            mutate.content = said.may<boost::json::array>(patch, "content",
+                                                          "mutate patch content must be an array");
+            mutate.is_error =
+                said.may<bool>(patch, "isError", "mutate patch isError must be a boolean");
+            return said.give<answer>(std::move(mutate),
+                                     {{"patch", "content"}, {"patch", "isError"}});
+        }
+        return said.give<answer>(observe{});
+    }
+
+    std::optional<std::string> payload(const session_start& event, std::string_view) const override
+    {
+        static constexpr std::array<std::string_view, 3> reasons{"start", "resume", "compacted"};
+        auto json = begin<session_start>();
+        json.member("sessionId", event.session_id).member("workspace", event.workspace);
+        json.member("reason", reasons[static_cast<std::size_t>(event.reason)]);
+        return end(std::move(json));
+    }
+
+    checked<session_start::answer> answer(const session_start&, std::string_view,
+                                          const process::exit_report& report) const override
+    {
+        using answer = session_start::answer;
+        vera_reply said(session_start::event_name, report);
+        if (said.power({"observe", "mutate"}) == "mutate") {
+            auto context = said.must<std::string>("context", "mutate context must be a string");
+            return said.give<answer>(session_start::mutate{std::move(context)}, {{"context"}});
+        }
+        return said.give<answer>(observe{});
+    }
+
+    std::optional<std::string> payload(const pre_turn& event, std::string_view) const override
+    {
+        auto json = begin<pre_turn>();
+        json.member("sessionId", event.session_id).member("workspace", event.workspace);
+        json.member("prompt", event.prompt).member("model", event.model);
+        json.member("reasoningEffort", event.reasoning_effort).member("tools", event.tools);
+        json.member("arrivedDuringTurn", event.arrived_during_turn);
+        json.member("spawned", event.spawned);
+        return end(std::move(json));
+    }
+
+    checked<pre_turn::answer> answer(const pre_turn&, std::string_view,
+                                     const process::exit_report& report) const override
+    {
+        using answer = pre_turn::answer;
+        using texts = std::vector<std::string>;
+        vera_reply said(pre_turn::event_name, report);
+        const auto power = said.power({"observe", "block", "mutate"});
+        if (power == "block") return said.give<answer>(reason(said), {{"reason"}});
+        if (power == "mutate") {
+            pre_turn::mutate mutate;
+            mutate.context = said.may<std::string>("context", "context must be a string");
+            mutate.tools =
+                said.may<texts>("tools", "mutate tools must be an array of non-empty strings");
+            mutate.model =
+                said.may<std::string>("model", "mutate model must be a non-empty string");
+            mutate.reasoning_effort = said.may<std::string>(
+                "reasoningEffort", "mutate reasoningEffort must be a non-empty string");
+            mutate.display = display(said);
+            return said.give<answer>(
+                std::move(mutate),
+                {{"context"}, {"tools"}, {"model"}, {"reasoningEffort"}, {"display"}});
+        }
+        return said.give<answer>(observe{});
+    }
+
+    std::optional<std::string> payload(const turn_ending& event, std::string_view) const override
+    {
+        auto json = begin<turn_ending>();
+        json.member("sessionId", event.session_id).member("workspace", event.workspace);
+        json.member("prompt", event.prompt).member("reply", event.reply);
+        json.member("spawned", event.spawned).member("continuations", event.continuations);
+        return end(std::move(json));
+    }
+
+    checked<turn_ending::answer> answer(const turn_ending&, std::string_view,
+                                        const process::exit_report& report) const override
+    {
+        using answer = turn_ending::answer;
+        vera_reply said(turn_ending::event_name, report);
+        if (said.power({"observe", "continue"}) == "continue") {
+            turn_ending::continue_turn again;
+            again.context = said.must<std::string>("context", "context must be a string");
+            again.display = display(said);
+            return said.give<answer>(std::move(again), {{"context"}, {"display"}});
+        }
+        return said.give<answer>(observe{});
+    }
+
+    std::optional<std::string> payload(const pre_compact& event, std::string_view) const override
+    {
+        static constexpr std::array<std::string_view, 2> reasons{"manual", "automatic"};
+        auto json = begin<pre_compact>();
+        json.member("sessionId", event.session_id).member("workspace", event.workspace);
+        json.member("reason", reasons[static_cast<std::size_t>(event.reason)]);
+        json.member("tokens", event.tokens).member("capacity", event.capacity);
+        json.member("spawned", event.spawned);
+        return end(std::move(json));
+    }
+
+    checked<pre_compact::answer> answer(const pre_compact&, std::string_view,
+                                        const process::exit_report& report) const override
+    {
+        return watched<pre_compact>(report);
+    }
+
+    std::optional<std::string> payload(const session_end& event, std::string_view) const override
+    {
+        static constexpr std::array<std::string_view, 5> reasons{"detached", "closed", "idle",
+                                                                 "deleted", "shutdown"};
+        auto json = begin<session_end>();
+        json.member("sessionId", event.session_id).member("workspace", event.workspace);
+        json.member("reason", reasons[static_cast<std::size_t>(event.reason)]);
+        json.member("turns", event.turns).member("spawned", event.spawned);
+        return end(std::move(json));
+    }
+
+    checked<session_end::answer> answer(const session_end&, std::string_view,
+                                        const process::exit_report& report) const override
+    {
+        return watched<session_end>(report);
+    }
+
+    std::optional<std::string> payload(const subagent_finished& event,
+                                       std::string_view) const override
+    {
+        static constexpr std::array<std::string_view, 2> outcomes{"completed", "error"};
+        auto json = begin<subagent_finished>();
+        json.member("parentSessionId", event.parent_session_id);
+        json.member("subagentId", event.subagent_id).member("workspace", event.workspace);
+        json.member("background", event.background);
+        json.member("outcome", outcomes[static_cast<std::size_t>(event.outcome)]);
+        json.member("text", event.text);
+        return end(std::move(json));
+    }
+
+    checked<subagent_finished::answer> answer(const subagent_finished&, std::string_view,
+                                              const process::exit_report& report) const override
+    {
+        return watched<subagent_finished>(report);
+    }
+
+private:
+    template <class E>
+    static json_writer begin()
+    {
+        json_writer json;
+        json.open('{').member("type", E::event_name);
+        return json;
+    }
+
+    static std::string end(json_writer&& json) { return std::move(json.close('}')).take(); }
+
+    static void write(json_writer& json, const tool_call& call)
+    {
+        json.key("toolCall").open('{').member("id", call.id).member("name", call.name);
+        json.member("input", call.input).close('}');
+    }
+
+    static block reason(vera_reply& said)
+    {
+        return {said.must<std::string>("reason", "block reason must be a non-empty string")};
+    }
+
+    static std::optional<std::string> display(vera_reply& said)
+    {
+        return said.may<std::string>("display",
+                                     "display must be one line of at most 200 characters");
+    }
+
+    // Only how it ended matters.
+    template <class E>
+    static checked<typename E::answer> watched(const process::exit_report& report)
+    {
+        if (auto why = bad_end(report)) return *std::move(why);
+        return typename E::answer(observe{});
+    }
+};
+
+}  // namespace detail
+
+BELAY_DECL const protocol& vera() noexcept
+{
+    static const detail::vera_protocol instance;
+    return instance;
+}
+
+}  // namespace belay::hooks
+
+#endif
