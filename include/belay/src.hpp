@@ -12,6 +12,8 @@
 
 #include <belay/core/impl/clock.ipp>
 #include <belay/core/impl/error.ipp>
+#include <belay/hooks/impl/config.ipp>
+#include <belay/hooks/impl/config_file.ipp>
 #include <belay/hooks/impl/executable.ipp>
 #include <belay/hooks/impl/json.ipp>
 #include <belay/hooks/impl/text_rules.ipp>
