@@ -4,11 +4,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "events.hpp"
 #include <atomic>
 #include <cstdlib>
 #include <new>
-
-#include "events.hpp"
 
 namespace {
 std::atomic<long> allocations{0};
@@ -20,8 +19,14 @@ void* operator new(std::size_t size)
     if (void* p = std::malloc(size)) return p;
     throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept
+{
+    std::free(p);
+}
+void operator delete(void* p, std::size_t) noexcept
+{
+    std::free(p);
+}
 
 using namespace belay;
 

@@ -1,5 +1,4 @@
 #include <belay/core/async_chain.hpp>
-
 #include <belay/core/coroutine.hpp>
 #include <belay/core/observers.hpp>
 
@@ -13,6 +12,8 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "../common/manual_clock.hpp"
+#include "events.hpp"
 #include <atomic>
 #include <future>
 #include <memory>
@@ -22,9 +23,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include "../common/manual_clock.hpp"
-#include "events.hpp"
 
 namespace asio = boost::asio;
 using namespace belay;
@@ -128,12 +126,10 @@ BOOST_AUTO_TEST_CASE(a_reply_takes_whatever_a_handler_may_return)
     handlers.add({}, [](const gate&, r answer) { answer(observe{}); });
     handlers.add({}, [](const gate& e, r answer) { answer(gate::rewrite{e.text + "1"}); });
     handlers.add({}, [](const gate&, r answer) { answer(std::optional<block>()); });
-    handlers.add({}, [](const gate& e, r answer) {
-        answer(std::optional(gate::rewrite{e.text + "2"}));
-    });
-    handlers.add({}, [](const gate& e, r answer) {
-        answer(gate::answer(gate::rewrite{e.text + "3"}));
-    });
+    handlers.add(
+        {}, [](const gate& e, r answer) { answer(std::optional(gate::rewrite{e.text + "2"})); });
+    handlers.add(
+        {}, [](const gate& e, r answer) { answer(gate::answer(gate::rewrite{e.text + "3"})); });
     completion<gate> got;
     handlers.async_dispatch(event(), got.handler());
     run();
@@ -159,9 +155,8 @@ BOOST_AUTO_TEST_CASE(a_dropped_reply_is_a_failure)
 BOOST_AUTO_TEST_CASE(a_handler_that_throws_has_failed_whatever_it_had_said)
 {
     async_chain<gate> handlers(io.get_executor(), time);
-    handlers.add({.from = origin::extension}, [](const gate&, reply<gate>) {
-        throw std::runtime_error("before");
-    });
+    handlers.add({.from = origin::extension},
+                 [](const gate&, reply<gate>) { throw std::runtime_error("before"); });
     handlers.add({.from = origin::extension}, [](const gate&, reply<gate> answer) {
         answer(gate::rewrite{"said"});
         throw std::runtime_error("after");
@@ -252,10 +247,9 @@ BOOST_AUTO_TEST_CASE(an_abandoned_handler_outlives_its_removal_and_its_chain)
     completion<gate> got;
     {
         async_chain<gate> handlers(io.get_executor(), time);
-        const auto id = handlers.add({.from = origin::extension, .timeout = 1ms},
-                                     [&kept, held](const gate&, reply<gate> answer) {
-                                         kept.emplace(std::move(answer));
-                                     });
+        const auto id = handlers.add(
+            {.from = origin::extension, .timeout = 1ms},
+            [&kept, held](const gate&, reply<gate> answer) { kept.emplace(std::move(answer)); });
         handlers.async_dispatch(event(), got.handler());
         run();
         handlers.remove(id);
@@ -272,15 +266,12 @@ BOOST_AUTO_TEST_CASE(abandoning_fires_the_handlers_own_cancellation)
 {
     async_chain<gate> handlers(io.get_executor(), time);
     std::optional<error_code> waited;
-    handlers.add({.from = origin::extension, .timeout = 1ms},
-                 [&](const gate&, reply<gate> answer) {
-                     auto timer = std::make_shared<asio::steady_timer>(answer.get_executor(), 1h);
-                     auto slot = answer.get_cancellation_slot();
-                     timer->async_wait(asio::bind_cancellation_slot(
-                         slot, [&waited, timer, answer = std::move(answer)](error_code ec) {
-                             waited = ec;
-                         }));
-                 });
+    handlers.add({.from = origin::extension, .timeout = 1ms}, [&](const gate&, reply<gate> answer) {
+        auto timer = std::make_shared<asio::steady_timer>(answer.get_executor(), 1h);
+        auto slot = answer.get_cancellation_slot();
+        timer->async_wait(asio::bind_cancellation_slot(
+            slot, [&waited, timer, answer = std::move(answer)](error_code ec) { waited = ec; }));
+    });
     completion<gate> got;
     handlers.async_dispatch(event(), got.handler());
     run();
@@ -407,8 +398,7 @@ BOOST_AUTO_TEST_CASE(cancelling_completes_with_cancelled_also_when_the_handler_i
                             asio::cancellation_type::total}) {
         asio::cancellation_signal stop;
         completion<gate> got;
-        handlers.async_dispatch(event(),
-                                asio::bind_cancellation_slot(stop.slot(), got.handler()));
+        handlers.async_dispatch(event(), asio::bind_cancellation_slot(stop.slot(), got.handler()));
         run();
         stop.emit(type);
         run();
@@ -435,8 +425,7 @@ BOOST_AUTO_TEST_CASE(cancelling_from_inside_a_handler_stops_the_rest)
         handlers.add({}, [&](const gate&) { asked = true; });
         if (waits) handlers.add({}, [](const gate&, reply<gate> answer) { answer(); });
         completion<gate> got;
-        handlers.async_dispatch(event(),
-                                asio::bind_cancellation_slot(stop.slot(), got.handler()));
+        handlers.async_dispatch(event(), asio::bind_cancellation_slot(stop.slot(), got.handler()));
         run();
         BOOST_REQUIRE(got.done());
         BOOST_TEST((*got.ec == errc::cancelled));
@@ -750,9 +739,8 @@ BOOST_AUTO_TEST_CASE(a_failing_or_hanging_observer_touches_no_other)
     std::vector<reply<note>> kept;
     int seen = 0;
     watchers.add({.name = "bad"}, [](const note&) { throw std::runtime_error("boom"); });
-    watchers.add({.name = "slow", .timeout = 5s}, [&](const note&, reply<note> answer) {
-        kept.push_back(std::move(answer));
-    });
+    watchers.add({.name = "slow", .timeout = 5s},
+                 [&](const note&, reply<note> answer) { kept.push_back(std::move(answer)); });
     watchers.add({.name = "good"}, [&](const note& e) { seen = e.value; });
     watchers.notify({.value = 3}, [&](const failure& why) { failures.push_back(why); });
     run();

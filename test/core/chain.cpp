@@ -1,17 +1,15 @@
 #include <belay/core/chain.hpp>
-
 #include <belay/core/static_chain.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include "events.hpp"
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "events.hpp"
 
 using namespace belay;
 using namespace belay::test;
@@ -278,10 +276,8 @@ BOOST_AUTO_TEST_CASE(a_trace_says_who_ran_what_they_said_and_who_decided)
 BOOST_AUTO_TEST_CASE(a_static_chain_is_traced_alike)
 {
     recorder seen;
-    auto traced = make_static_chain<gate>(named({.name = "guard"}, [](const gate&) {
-                                              return block{"no"};
-                                          }),
-                                          [](const gate&) {});
+    auto traced = make_static_chain<gate>(
+        named({.name = "guard"}, [](const gate&) { return block{"no"}; }), [](const gate&) {});
     traced.trace(&seen);
     traced.dispatch(event("x"));
     BOOST_REQUIRE(seen.spans.size() == 2U);
@@ -296,13 +292,12 @@ BOOST_FIXTURE_TEST_SUITE(static_chain_suite, fixture)
 
 BOOST_AUTO_TEST_CASE(a_static_chain_concludes_what_a_chain_does)
 {
-    auto fixed = make_static_chain<gate>(
-        [](const gate& e) { return gate::rewrite{e.text + "1"}; },
-        [](const gate& e) -> std::optional<block> {
-            if (e.text == "bad1") return block{"no"};
-            return std::nullopt;
-        },
-        [](const gate& e) { return gate::rewrite{e.text + "2"}; });
+    auto fixed = make_static_chain<gate>([](const gate& e) { return gate::rewrite{e.text + "1"}; },
+                                         [](const gate& e) -> std::optional<block> {
+                                             if (e.text == "bad1") return block{"no"};
+                                             return std::nullopt;
+                                         },
+                                         [](const gate& e) { return gate::rewrite{e.text + "2"}; });
     BOOST_TEST(fixed.size() == 3U);
     BOOST_TEST(fixed.dispatch(event("good")).text == "good12");
     const auto blocked = fixed.dispatch(event("bad"));
@@ -314,8 +309,8 @@ BOOST_AUTO_TEST_CASE(a_static_chain_concludes_what_a_chain_does)
 BOOST_AUTO_TEST_CASE(its_handlers_have_names_and_positions)
 {
     const auto bad = [](const gate&) { return block{}; };
-    auto fixed = make_static_chain<gate>(named({.name = "first", .from = origin::extension}, bad),
-                                         bad);
+    auto fixed =
+        make_static_chain<gate>(named({.name = "first", .from = origin::extension}, bad), bad);
     const auto outcome = fixed.dispatch(event("x"));
     BOOST_REQUIRE(outcome.failures.size() == 2U);
     BOOST_TEST(outcome.failures[0].handler.name == "first");

@@ -43,9 +43,10 @@ private:
 template <int Tag>
 struct basic_gate {
     static constexpr std::string_view event_name = "gate";
-    static constexpr auto deadline = Tag == 1   ? shared_deadline(std::chrono::milliseconds(60'000))
-                                     : Tag == 2 ? deadline_per_handler(std::chrono::milliseconds(60'000))
-                                                : deadline_rule{};
+    static constexpr auto deadline = Tag == 1 ? shared_deadline(std::chrono::milliseconds(60'000))
+                                     : Tag == 2
+                                         ? deadline_per_handler(std::chrono::milliseconds(60'000))
+                                         : deadline_rule{};
 
     struct rewrite {
         static constexpr std::string_view name = "rewrite";
