@@ -11,9 +11,11 @@
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/protocol.hpp>
 #include <belay/hooks/registry.hpp>
+#include <belay/hooks/registry_options.hpp>
 #include <belay/hooks/run_tools.hpp>
 #include <belay/hooks/session.hpp>
 #include <belay/hooks/session_events.hpp>
+#include <belay/hooks/session_types.hpp>
 #include <belay/hooks/text_rules.hpp>
 #include <belay/hooks/tool.hpp>
 #include <belay/hooks/tool_events.hpp>

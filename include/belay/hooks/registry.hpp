@@ -20,6 +20,7 @@
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/log.hpp>
 #include <belay/hooks/phase.hpp>
+#include <belay/hooks/registry_options.hpp>
 #include <belay/hooks/session.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -32,19 +33,6 @@
 #include <utility>
 
 namespace belay::hooks {
-
-/// What the host brings along. Pointers may be null; what they point to must outlive the registry, its
-/// sessions and what these have in flight.
-struct registry_options {
-    clock* time = nullptr;         ///< null: the steady clock
-    trace_sink* trace = nullptr;   ///< told what every hook said
-    log_sink* log = nullptr;       ///< told which hooks failed
-    executable_options run{};      ///< how executables are run
-    protocols known = default_protocols();  ///< for `on_executable`
-};
-
-/// Names a hook that an extension registered. Never used twice by the same registry.
-enum class hook_id : unsigned long long {};
 
 /// Hooks run in order: the configuration's entries in their order, then those of extensions in the
 /// order in which they were registered (spec: Vera, "Hooks").

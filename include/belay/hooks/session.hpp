@@ -23,6 +23,7 @@
 #include <belay/core/error.hpp>
 #include <belay/hooks/run_tools.hpp>
 #include <belay/hooks/session_events.hpp>
+#include <belay/hooks/session_types.hpp>
 #include <belay/hooks/tool.hpp>
 #include <belay/hooks/turn_events.hpp>
 
@@ -40,44 +41,6 @@
 #include <vector>
 
 namespace belay::hooks {
-
-/// A conversation that the host opens.
-struct session_options {
-    std::string id{};
-    std::string workspace{};
-    bool spawned = false;  ///< another agent started it; see also `session::create_subagent`
-    bool bare = false;     ///< it runs no hook of any phase, and neither do its subagents
-};
-
-/// A conversation that another one starts.
-struct subagent_options {
-    std::string id{};
-    std::optional<std::string> workspace{};  ///< absent: its starter's
-    bool background = false;                 ///< its starter does not wait for its result
-};
-
-/// What the model is called with during a turn.
-struct turn_settings {
-    std::string model{};
-    std::optional<std::string> reasoning_effort{};
-    std::vector<std::string> tools{};  ///< the names that are offered
-};
-
-/// How a prompt comes to a turn that has begun.
-enum class arrival : unsigned char {
-    queued,       ///< it was sent together with the turn's first prompt, before the model was called
-    during_turn,  ///< it was sent while the turn was running, and joins it
-};
-
-/// Why the model stopped.
-enum class stop_reason : unsigned char { end, tool_use, length, error, aborted };
-
-/// What the model gave back.
-struct model_reply {
-    std::string text{};
-    std::vector<tool_call> calls{};
-    stop_reason stop = stop_reason::end;
-};
 
 namespace detail {
 

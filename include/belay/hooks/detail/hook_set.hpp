@@ -3,6 +3,7 @@
 
 // The hooks that sessions of one configuration share, and a function that is added to such sets.
 
+#include <belay/config.hpp>
 #include <belay/core/async_chain.hpp>
 #include <belay/core/event.hpp>
 #include <belay/core/handler.hpp>
@@ -23,11 +24,12 @@ namespace belay::hooks::detail {
 
 class registry_state;
 
-// Tells the hooks of the configuration that is current now.
-BELAY_DECL void notify(registry_state& host, pre_compact event);
-BELAY_DECL void notify(registry_state& host, session_end event);
-BELAY_DECL void notify(registry_state& host, subagent_finished event);
-BELAY_DECL void notify(registry_state& host, turn_finished event);
+// Tells the hooks of the configuration that is current now, and logs those that fail. The bodies are
+// in registry_state.ipp.
+BELAY_DECL void notify(const registry_state& host, pre_compact event);
+BELAY_DECL void notify(const registry_state& host, session_end event);
+BELAY_DECL void notify(const registry_state& host, subagent_finished event);
+BELAY_DECL void notify(const registry_state& host, turn_finished event);
 
 template <class E>
 using hooks_for = std::conditional_t<notification<E>, observers<E>, async_chain<E>>;

@@ -1,0 +1,28 @@
+#ifndef BELAY_HOOKS_REGISTRY_OPTIONS_HPP
+#define BELAY_HOOKS_REGISTRY_OPTIONS_HPP
+
+// What a host brings along for its hooks.
+
+#include <belay/core/async_chain.hpp>
+#include <belay/core/trace.hpp>
+#include <belay/hooks/executable.hpp>
+#include <belay/hooks/log.hpp>
+
+namespace belay::hooks {
+
+/// What the host brings along. Pointers may be null; what they point to must outlive the registry, its
+/// sessions and what these have in flight.
+struct registry_options {
+    clock* time = nullptr;         ///< null: the steady clock
+    trace_sink* trace = nullptr;   ///< told what every hook said
+    log_sink* log = nullptr;       ///< told which hooks failed
+    executable_options run{};      ///< how executables are run
+    protocols known = default_protocols();  ///< for `on_executable`
+};
+
+/// Names a hook that an extension registered. Never used twice by the same registry.
+enum class hook_id : unsigned long long {};
+
+}  // namespace belay::hooks
+
+#endif
