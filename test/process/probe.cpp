@@ -65,6 +65,13 @@ void write_all(int to, std::string_view text)
     }
 }
 
+void write_many(int to, long count)
+{
+    const std::string block(65536, 'x');
+    for (; count > 0; count -= static_cast<long>(block.size()))
+        write_all(to, std::string_view(block).substr(0, static_cast<std::size_t>(count)));
+}
+
 std::string read_all()
 {
     std::string text;
@@ -274,7 +281,7 @@ int main(int argc, char** argv)
             for (ssize_t n; (n = ::read(0, buffer, sizeof buffer)) > 0;)
                 write_all(1, std::string_view(buffer, static_cast<std::size_t>(n)));
         } else if (mode == "out" || mode == "err")
-            write_all(mode == "out" ? 1 : 2, std::string(static_cast<std::size_t>(number()), 'x'));
+            write_many(mode == "out" ? 1 : 2, number());
         else if (mode == "drip") {
             const long count = number();
             const long milliseconds = number();

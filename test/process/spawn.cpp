@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -117,6 +118,8 @@ std::string output_of(spawn_request& request)
 /// Runs the function in a copy of this process, and returns its value, at most 255.
 int in_a_copy_of_this_process(const std::function<int()>& function)
 {
+    std::cout.flush();
+    std::fflush(nullptr);  // or the copy writes it, too
     const pid_t pid = ::fork();
     if (pid == 0) ::_exit(function());
     int status = 0;
