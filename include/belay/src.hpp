@@ -12,12 +12,19 @@
 
 #include <belay/core/impl/clock.ipp>
 #include <belay/core/impl/error.ipp>
+#include <belay/hooks/impl/batch_op.ipp>
 #include <belay/hooks/impl/config.ipp>
 #include <belay/hooks/impl/config_file.ipp>
 #include <belay/hooks/impl/executable.ipp>
 #include <belay/hooks/impl/json.ipp>
+#include <belay/hooks/impl/log.ipp>
+#include <belay/hooks/impl/registry.ipp>
+#include <belay/hooks/impl/registry_state.ipp>
+#include <belay/hooks/impl/session.ipp>
+#include <belay/hooks/impl/session_state.ipp>
 #include <belay/hooks/impl/text_rules.ipp>
 #include <belay/hooks/impl/tool.ipp>
+#include <belay/hooks/impl/transcript.ipp>
 #include <belay/hooks/impl/vera.ipp>
 #include <belay/process/impl/child.ipp>
 #include <belay/process/impl/file_descriptor.ipp>

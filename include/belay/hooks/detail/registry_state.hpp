@@ -1,0 +1,86 @@
+#ifndef BELAY_HOOKS_DETAIL_REGISTRY_STATE_HPP
+#define BELAY_HOOKS_DETAIL_REGISTRY_STATE_HPP
+
+// What a registry and its sessions share. Only bodies include this.
+
+#include <belay/config.hpp>
+#include <belay/core/async_chain.hpp>
+#include <belay/core/error.hpp>
+#include <belay/core/failure.hpp>
+#include <belay/hooks/config.hpp>
+#include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/phase.hpp>
+#include <belay/hooks/registry_options.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace belay::hooks::detail {
+
+class registry_state {
+public:
+    BELAY_DECL registry_state(boost::asio::any_io_executor where, registry_options how);
+
+    BELAY_DECL checked<void> use(std::shared_ptr<const config> configuration);
+    BELAY_DECL hook_id add(extension_hook hook);
+    BELAY_DECL bool remove(hook_id id);
+
+    // An empty set, which no extension ever gets into.
+    BELAY_DECL std::shared_ptr<hook_set> bare_set() const;
+
+    const boost::asio::any_io_executor executor;
+    const registry_options options;
+    clock& time;
+
+    std::shared_ptr<hook_set> current;  // of the last configuration that was within its limits
+    std::optional<diagnosis> fault;     // why a newer one is not
+
+private:
+    struct registered {
+        hook_id id;
+        extension_hook hook;
+        std::vector<std::pair<std::weak_ptr<hook_set>, handler_id>> places;
+    };
+
+    BELAY_DECL void put(registered& one, const std::shared_ptr<hook_set>& set);
+
+    std::vector<std::weak_ptr<hook_set>> sets_;
+    std::vector<registered> extensions_;
+    unsigned long long last_id_ = 0;
+};
+
+// Calls `f` with the event of a phase, as a std::type_identity.
+template <class F, std::size_t... I>
+void with_event(phase which, F&& f, std::index_sequence<I...>)
+{
+    (void)((static_cast<std::size_t>(which) == I &&
+            (f(std::type_identity<std::tuple_element_t<I, phase_events>>()), true)) ||
+           ...);
+}
+
+template <class F>
+void with_event(phase which, F&& f)
+{
+    with_event(which, std::forward<F>(f), std::make_index_sequence<phase_count>());
+}
+
+// Writes a record of a hook's failure, if there is a log. `occasion` comes after type and level.
+BELAY_DECL void log_failure(log_sink* log, std::string_view event, const failure& why,
+                            boost::json::object occasion, std::string_view consequence = {});
+
+}  // namespace belay::hooks::detail
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/registry_state.ipp>
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+#ifndef BELAY_HOOKS_DETAIL_SESSION_STATE_HPP
+#define BELAY_HOOKS_DETAIL_SESSION_STATE_HPP
+
+// What a session and its operations share. Only bodies include this.
+
+#include <belay/config.hpp>
+#include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/detail/registry_state.hpp>
+#include <belay/hooks/detail/session_fsm.hpp>
+#include <belay/hooks/session_events.hpp>
+#include <belay/hooks/session_types.hpp>
+#include <belay/hooks/turn_events.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belay::hooks::detail {
+
+// The operation that a session is running.
+class session_operation {
+public:
+    virtual ~session_operation() = default;
+
+    // It completes with errc::cancelled at once, and touches the session no more.
+    virtual void cancel() = 0;
+};
+
+class session_state {
+public:
+    session_state(std::shared_ptr<registry_state> owner, std::shared_ptr<hook_set> set,
+                  session_options who)
+        : host(std::move(owner)), hooks(std::move(set)), fsm(std::move(who))
+    {}
+
+    // The running operation is given up, and its turn with it.
+    BELAY_DECL void cancel_operation();
+    BELAY_DECL bool cancel_turn();
+    BELAY_DECL bool close(session_end::cause reason);
+
+    // Tells those who watch, unless the session is bare.
+    BELAY_DECL void tell(pre_compact event);
+    BELAY_DECL void tell(session_end event);
+    BELAY_DECL void tell(subagent_finished event);
+    BELAY_DECL void tell(session_fsm::ended event);
+
+    // For the log.
+    BELAY_DECL boost::json::object occasion() const;
+
+    const std::shared_ptr<registry_state> host;
+    const std::shared_ptr<hook_set> hooks;
+    session_fsm fsm;
+    std::shared_ptr<session_operation> running;
+
+    std::vector<std::weak_ptr<session_state>> subagents;
+    std::string starter;  // of a subagent: its id
+    bool is_subagent = false;
+    bool background = false;
+};
+
+}  // namespace belay::hooks::detail
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/session_state.ipp>
+#endif
+
+#endif

@@ -1,0 +1,324 @@
+#ifndef BELAY_HOOKS_IMPL_BATCH_OP_IPP
+#define BELAY_HOOKS_IMPL_BATCH_OP_IPP
+
+#include <belay/hooks/detail/batch_op.hpp>
+
+#include <belay/core/detail/folding.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/post.hpp>
+
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace belay::hooks::detail {
+
+// A call of the permission check or of the tool, from its start to its answer.
+template <class T>
+class host_call_op final : public host_call<T>, public pending_host_call {
+public:
+    host_call_op(std::shared_ptr<batch_op> owner, boost::asio::any_io_executor executor, clock& time,
+                 std::size_t call)
+        : owner_(std::move(owner)), executor_(std::move(executor)), time_(time), call_(call)
+    {}
+
+    // What it throws is a failure, also if it has answered before; one that is absent has failed.
+    void start(const std::shared_ptr<host_call_op>& self, const host_function<T>& function,
+               const tool_call& what, const char* if_absent)
+    {
+        if (!function) {
+            fail(if_absent);
+        } else {
+            try {
+                function(what, host_reply<T>(self));
+            } catch (...) {
+                auto failed = failure_of(belay::detail::message_of(std::current_exception()));
+                const std::lock_guard lock(mutex_);
+                said_.emplace(std::move(failed));
+            }
+        }
+        const std::lock_guard lock(mutex_);
+        starting_ = false;
+        send();
+    }
+
+    void answer(T what) noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        if (said_) return;
+        said_.emplace(std::move(what));
+        when_ = time_.now();
+        send();
+    }
+
+    void fail(std::string message) noexcept override { answer(failure_of(message)); }
+
+    boost::asio::any_io_executor executor() const noexcept override { return executor_; }
+    boost::asio::cancellation_slot slot() noexcept override { return stop_.slot(); }
+
+    void close(bool stop) noexcept override
+    {
+        std::shared_ptr<batch_op> released;
+        {
+            const std::lock_guard lock(mutex_);
+            released = std::move(owner_);
+            owner_.reset();
+        }
+        if (stop && released) stop_.emit(boost::asio::cancellation_type::terminal);
+    }
+
+private:
+    static T failure_of(const std::string& message)
+    {
+        if constexpr (std::is_same_v<T, tool_result>) {
+            return text_result(message, true);
+        } else {
+            return T::deny("Permission check failed: " + message);
+        }
+    }
+
+    // Under the lock: the batch closes its calls before its executor can go.
+    void send() noexcept
+    {
+        if (starting_ || !said_ || !owner_) return;
+        boost::asio::post(executor_, [owner = std::exchange(owner_, nullptr), call = call_,
+                                      when = when_, said = std::move(*said_)]() mutable {
+            owner->answered(call, std::move(said), when);
+        });
+    }
+
+    std::mutex mutex_;
+    bool starting_ = true;
+    std::optional<T> said_;
+    clock::time_point when_{};
+    std::shared_ptr<batch_op> owner_;  // until the answer is on its way, or nobody wants it
+    const boost::asio::any_io_executor executor_;
+    clock& time_;
+    const std::size_t call_;
+    boost::asio::cancellation_signal stop_;
+};
+
+// Keeps the event loop at work and sees it die: a host function may be answered from anywhere.
+struct batch_op::guard {
+    explicit guard(std::shared_ptr<batch_op> op) noexcept : owner(std::move(op)) {}
+    guard(guard&&) noexcept = default;
+    ~guard()
+    {
+        if (owner) owner->drop();
+    }
+    void operator()(boost::system::error_code) { owner.reset(); }
+
+    std::shared_ptr<batch_op> owner;
+};
+
+inline std::vector<bool> which_are_offered(const session_fsm& session,
+                                           const std::vector<tool_call>& calls)
+{
+    std::vector<bool> offered;
+    for (const auto& one : calls) offered.push_back(session.offers(one.name));
+    return offered;
+}
+
+BELAY_DECL batch_op::batch_op(std::shared_ptr<session_state> session, std::vector<tool_call> calls,
+                              tool_host host, handler_type handler)
+    : session_(std::move(session)),
+      host_(std::move(host)),
+      handler_(session_->host->executor, std::move(handler)),
+      records_(calls.size()),
+      at_work_(calls.size()),
+      fsm_(which_are_offered(session_->fsm, calls), host_.chains_at_once, host_.tools_at_once)
+{
+    for (std::size_t i = 0; i != calls.size(); ++i) {
+        records_[i].call = std::move(calls[i]);
+        if (!session_->fsm.offers(records_[i].call.name)) {
+            refuse(i, call_fate::not_offered, "Tool not offered: " + records_[i].call.name);
+        }
+    }
+}
+
+BELAY_DECL void batch_op::start()
+{
+    handler_.on_cancel([weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (self && self->session_->running == self) self->session_->cancel_operation();
+    });
+    timer_ = session_->host->time.make_timer(session_->host->executor);
+    timer_->async_wait(clock::time_point::max(), guard(shared_from_this()));
+    advance();
+}
+
+BELAY_DECL void batch_op::cancel()
+{
+    fsm_.cancel();
+    stop_everything(true);
+    finish(errc::cancelled, {});
+}
+
+BELAY_DECL void batch_op::advance()
+{
+    for (;;) {
+        const auto step = fsm_.next();
+        switch (step.what) {
+        case batch_fsm::act::ask_hooks: ask_hooks(step.call); break;
+        case batch_fsm::act::ask_permission: ask_permission(step.call); break;
+        case batch_fsm::act::run_tool: run_tool(step.call); break;
+        case batch_fsm::act::tell_hooks: tell_hooks(step.call); break;
+        case batch_fsm::act::wait: return;
+        case batch_fsm::act::done:
+            if (!handler_.pending()) return;  // it was cancelled
+            session_->running.reset();
+            session_->fsm.end_tools();
+            return finish({}, std::move(records_));
+        }
+    }
+}
+
+BELAY_DECL void batch_op::ask_hooks(std::size_t call)
+{
+    pre_tool_use event{records_[call].call, session_->fsm.who().id, session_->fsm.who().workspace};
+    auto done = [self = shared_from_this(), call](error_code ec, pre_tool_use::outcome said) {
+        if (!ec) self->hooks_said(call, std::move(said));
+    };
+    session_->hooks->hooks_of<pre_tool_use>().async_dispatch(
+        std::move(event), boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
+}
+
+BELAY_DECL void batch_op::hooks_said(std::size_t call, pre_tool_use::outcome said)
+{
+    if (!handler_.pending()) return;
+    auto& record = records_[call];
+    auto* log = session_->host->options.log;
+    for (const auto& one : said.ignored) {
+        log_failure(log, pre_tool_use::event_name, one, occasion(call), "ignored");
+    }
+    if (said.failed) {
+        log_failure(log, pre_tool_use::event_name, *said.failed, occasion(call), "blocked");
+    }
+    if (said.input) record.call.input = *said.input;
+
+    auto verdict = batch_fsm::verdict::proceed;
+    if (const auto* blocked = std::get_if<block>(&said.decision)) {
+        refuse(call, said.failed ? call_fate::hook_failed : call_fate::blocked, blocked->reason);
+        verdict = batch_fsm::verdict::refuse;
+    } else if (const auto* replaced = std::get_if<pre_tool_use::replace>(&said.decision)) {
+        record.fate = call_fate::replaced;
+        record.result = replaced->result;
+        verdict = batch_fsm::verdict::replace;
+    }
+    record.before = std::move(said);
+    fsm_.hooks_said(call, verdict);
+    advance();
+}
+
+template <class T>
+void batch_op::call_host(std::size_t call, const host_function<T>& function, const char* if_absent)
+{
+    const auto& host = *session_->host;
+    const auto pending = std::make_shared<host_call_op<T>>(shared_from_this(), host.executor,
+                                                           host.time, call);
+    at_work_[call].host_call = pending;
+    pending->start(pending, function, records_[call].call, if_absent);
+}
+
+BELAY_DECL void batch_op::ask_permission(std::size_t call)
+{
+    call_host(call, host_.permit, "the host has none");
+}
+
+BELAY_DECL void batch_op::answered(std::size_t call, permission said, clock::time_point)
+{
+    if (!handler_.pending()) return;
+    at_work_[call].host_call.reset();
+    if (!said.granted) refuse(call, call_fate::denied, said.reason);
+    fsm_.permission_said(call, said.granted);
+    advance();
+}
+
+BELAY_DECL void batch_op::run_tool(std::size_t call)
+{
+    records_[call].fate = call_fate::ran;
+    at_work_[call].began = session_->host->time.now();
+    call_host(call, host_.run, "the host runs no tools");
+}
+
+BELAY_DECL void batch_op::answered(std::size_t call, tool_result said, clock::time_point when)
+{
+    if (!handler_.pending()) return;
+    at_work_[call].host_call.reset();
+    records_[call].result = std::move(said);
+    records_[call].duration = when - at_work_[call].began;
+    fsm_.tool_ended(call);
+    advance();
+}
+
+BELAY_DECL void batch_op::tell_hooks(std::size_t call)
+{
+    const auto& record = records_[call];
+    post_tool_use event{record.call, record.result, record.duration, session_->fsm.who().id,
+                        session_->fsm.who().workspace};
+    auto done = [self = shared_from_this(), call](error_code ec, post_tool_use::outcome said) {
+        if (!ec) self->hooks_told(call, std::move(said));
+    };
+    session_->hooks->hooks_of<post_tool_use>().async_dispatch(
+        std::move(event), boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
+}
+
+BELAY_DECL void batch_op::hooks_told(std::size_t call, post_tool_use::outcome said)
+{
+    if (!handler_.pending()) return;
+    auto* log = session_->host->options.log;
+    for (const auto& one : said.ignored) {
+        log_failure(log, post_tool_use::event_name, one, occasion(call), "ignored");
+    }
+    if (said.failed) {
+        log_failure(log, post_tool_use::event_name, *said.failed, occasion(call), "patches_dropped");
+    }
+    if (said.result) records_[call].result = *said.result;
+    records_[call].after = std::move(said);
+    fsm_.hooks_told(call);
+    advance();
+}
+
+BELAY_DECL void batch_op::refuse(std::size_t call, call_fate fate, const std::string& text)
+{
+    records_[call].fate = fate;
+    records_[call].result = text_result(text, true);
+}
+
+BELAY_DECL void batch_op::finish(error_code ec, std::vector<call_record> records)
+{
+    handler_.complete(ec, std::move(records));
+    if (timer_) timer_->cancel();
+}
+
+// The event loop is being destroyed.
+BELAY_DECL void batch_op::drop() noexcept
+{
+    fsm_.cancel();
+    stop_everything(false);
+    handler_.forget();
+}
+
+BELAY_DECL void batch_op::stop_everything(bool tell) noexcept
+{
+    for (auto& one : at_work_) {
+        if (const auto call = std::exchange(one.host_call, nullptr)) call->close(tell);
+        if (tell) one.stop.emit(boost::asio::cancellation_type::terminal);
+    }
+}
+
+BELAY_DECL boost::json::object batch_op::occasion(std::size_t call) const
+{
+    auto made = session_->occasion();
+    made.emplace("toolCallId", records_[call].call.id);
+    made.emplace("toolName", records_[call].call.name);
+    return made;
+}
+
+}  // namespace belay::hooks::detail
+
+#endif
