@@ -19,4 +19,11 @@
 #define BELAY_HEADER_ONLY 1
 #endif
 
+// For what is seldom reached, so that it does not burden what is reached often.
+#if defined(__GNUC__)
+#define BELAY_NOINLINE __attribute__((noinline))
+#else
+#define BELAY_NOINLINE
+#endif
+
 #endif

@@ -48,15 +48,15 @@ public:
     handler_id add(handler_info info, Handler handler)
     {
         static_assert(detail::check_handler<E, Handler, detail::waits::never>());
-        auto& target = in_flight_ == 0 ? slots_ : added_;
-        target.push_back(
-            {[h = std::move(handler)](detail::folding<E>& dispatch, const handler_info& who) mutable {
-                 return dispatch.ask(h, who);
-             },
-             std::make_unique<handler_info>(std::move(info)), static_cast<handler_id>(++last_id_),
-             alive});
-        number();
-        return target.back().id;
+        const auto id = static_cast<handler_id>(++last_id_);
+        added_.push_back({[h = std::move(handler)](detail::folding<E>& dispatch,
+                                                   const handler_info& who) mutable {
+                              return dispatch.ask(h, who);
+                          },
+                          std::make_unique<handler_info>(std::move(info)), id, alive});
+        stale_ = true;
+        tidy();
+        return id;
     }
 
     /// Removes a handler; false if there is none of that id (any more).
@@ -66,6 +66,7 @@ public:
             for (auto& one : *slots) {
                 if (one.id != id || one.removed != alive) continue;
                 one.removed = now_;
+                stale_ = true;
                 tidy();
                 return true;
             }
@@ -132,31 +133,23 @@ private:
         const moment started;
     };
 
+    // Takes in what was added and drops what was removed, once nobody is looking.
     void tidy() noexcept
     {
-        if (in_flight_ != 0 || (!dirty() && added_.empty())) return;
+        if (!stale_ || in_flight_ != 0) return;
         std::ranges::move(added_, std::back_inserter(slots_));
         added_.clear();
         std::erase_if(slots_, [](const slot& one) { return one.removed != alive; });
-        number();
-    }
-
-    bool dirty() const noexcept
-    {
-        return std::ranges::any_of(slots_, [](const slot& one) { return one.removed != alive; });
-    }
-
-    void number() noexcept
-    {
-        if (in_flight_ != 0) return;
         std::size_t position = 0;
         for (auto& one : slots_) one.info->position = ++position;
+        stale_ = false;
     }
 
     std::vector<slot> slots_;
-    std::vector<slot> added_;  // while a dispatch is in flight
+    std::vector<slot> added_;  // they wait there while a dispatch is in flight
     moment now_ = 0;
     unsigned in_flight_ = 0;
+    bool stale_ = false;
     unsigned long long last_id_ = 0;
     trace_sink* trace_;
 };

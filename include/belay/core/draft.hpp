@@ -19,10 +19,13 @@ template <class E>
 class draft {
 public:
     /// `original` must outlive the draft.
-    explicit draft(const E& original) noexcept : original_(&original) {}
+    explicit draft(const E& original) noexcept : original_(&original), view_(&original) {}
+
+    draft(const draft&) = delete;
+    draft& operator=(const draft&) = delete;
 
     /// What the next handler sees.
-    const E& view() const noexcept { return edited_ ? *edited_ : *original_; }
+    const E& view() const noexcept { return *view_; }
 
     /// The copy to change. In an async_chain it is copied once more if a handler that was abandoned
     /// may still be reading it.
@@ -32,6 +35,7 @@ public:
                       "belay: this fold edits its event, so the event must be copy-constructible");
         if (!edited_ || lent_) {
             edited_ = std::make_shared<E>(view());
+            view_ = edited_.get();
             lent_ = false;
         }
         return *edited_;
@@ -41,6 +45,7 @@ public:
     void reset() noexcept
     {
         edited_.reset();
+        view_ = original_;
         lent_ = false;
     }
 
@@ -50,6 +55,7 @@ private:
     friend struct detail::draft_access;
 
     const E* original_;
+    const E* view_;
     std::shared_ptr<E> edited_;
     bool lent_ = false;
 };

@@ -26,8 +26,8 @@ enum class errc {
     spawn_failed = 1,  ///< it could not be started: missing, not executable, no resources
     bad_cwd,           ///< its working directory does not exist or cannot be entered
     busy,              ///< its file is still open for writing (ETXTBSY), also after a short retry
-    invalid_argv,      ///< argv is empty, too long, holds a NUL, or does not start with an absolute path
-    input_too_large,   ///< its input is over the limit; nothing was started
+    invalid_argv,  ///< argv is empty, too long, holds a NUL, or does not start with an absolute path
+    input_too_large,  ///< its input is over the limit; nothing was started
 
     // running it
     output_too_large,  ///< it wrote more to stdout than its limit

@@ -110,9 +110,10 @@ concept accepts = requires(Fold fold, Alternative said, const handler_info info,
 };
 
 template <class Fold, class E>
-concept judges_failures = requires(Fold fold, failure why, const handler_info info, draft<E> event) {
-    { fold.fail(std::move(why), info, event) } -> std::same_as<flow>;
-};
+concept judges_failures =
+    requires(Fold fold, failure why, const handler_info info, draft<E> event) {
+        { fold.fail(std::move(why), info, event) } -> std::same_as<flow>;
+    };
 
 template <class Fold, class E>
 concept finishes = requires(Fold fold, draft<E> event) {
@@ -175,9 +176,10 @@ template <class E>
 consteval bool check_event()
 {
     if constexpr (!requires { typename E::answer; }) {
-        static_assert(requires { typename E::answer; },
-                      "belay: this event names no answer; add using answer = "
-                      "std::variant<belay::observe, ...>");
+        static_assert(
+            requires { typename E::answer; },
+            "belay: this event names no answer; add using answer = "
+            "std::variant<belay::observe, ...>");
     } else if constexpr (!is_variant<typename E::answer>) {
         static_assert(is_variant<typename E::answer>,
                       "belay: E::answer must be a std::variant of what a handler may say");
@@ -186,13 +188,15 @@ consteval bool check_event()
         static_assert(std::is_same_v<std::variant_alternative_t<0, typename E::answer>, observe>,
                       "belay: the first alternative of E::answer must be belay::observe");
     } else if constexpr (!requires { std::string_view(E::event_name); }) {
-        static_assert(requires { std::string_view(E::event_name); },
-                      "belay: this event has no name; add static constexpr std::string_view "
-                      "event_name");
+        static_assert(
+            requires { std::string_view(E::event_name); },
+            "belay: this event has no name; add static constexpr std::string_view "
+            "event_name");
     } else if constexpr (!requires { sizeof(typename E::fold); }) {
-        static_assert(requires { sizeof(typename E::fold); },
-                      "belay: this event has no fold; add a struct fold that says how answers "
-                      "combine, or using fold = belay::notify_fold<E>");
+        static_assert(
+            requires { sizeof(typename E::fold); },
+            "belay: this event has no fold; add a struct fold that says how answers "
+            "combine, or using fold = belay::notify_fold<E>");
     } else {
         static_assert(check_fold<E>());
     }
@@ -203,11 +207,12 @@ consteval bool check_event()
 
 /// A struct that names its answer and its fold, as at the top of this header.
 template <class E>
-concept event = requires {
-    typename E::answer;
-    std::string_view(E::event_name);
-    sizeof(typename E::fold);
-} && detail::is_variant<typename E::answer> &&
+concept event =
+    requires {
+        typename E::answer;
+        std::string_view(E::event_name);
+        sizeof(typename E::fold);
+    } && detail::is_variant<typename E::answer> &&
     std::same_as<std::variant_alternative_t<0, typename E::answer>, observe> &&
     detail::judges_failures<typename E::fold, E> && detail::finishes<typename E::fold, E>;
 

@@ -21,7 +21,7 @@ struct handler_info {
     std::string name{};                                  ///< shown to people
     origin from = origin::config;                        ///< the strict one unless said otherwise
     std::optional<std::chrono::milliseconds> timeout{};  ///< enforced by async_chain and observers
-    std::size_t position = 0;                            ///< from 1, among all of its event; set by the chain
+    std::size_t position = 0;  ///< from 1, among all of its event; set by the chain
 };
 
 /// That a handler failed, and how.

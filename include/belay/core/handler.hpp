@@ -111,8 +111,9 @@ consteval bool check_handler()
 
 /// A handler that E accepts, in an async_chain or, if it answers at once, in any chain.
 template <class H, class E>
-concept handler_for = event<E> && (detail::immediate_handler<H, E> || detail::replying_handler<H, E> ||
-                                   detail::awaiting_handler<H, E>);
+concept handler_for =
+    event<E> && (detail::immediate_handler<H, E> || detail::replying_handler<H, E> ||
+                 detail::awaiting_handler<H, E>);
 
 }  // namespace belay
 

@@ -75,9 +75,10 @@ public:
     void operator()(Said&& said)
     {
         using type = std::remove_cvref_t<Said>;
-        static_assert(detail::answers<type, E>,
-                      "belay: this event does not accept what the reply was given; give it "
-                      "nothing, one alternative of E::answer, a std::optional of one, or E::answer");
+        static_assert(
+            detail::answers<type, E>,
+            "belay: this event does not accept what the reply was given; give it "
+            "nothing, one alternative of E::answer, a std::optional of one, or E::answer");
         if constexpr (detail::is_optional<type>) {
             if (said) {
                 settle(*std::forward<Said>(said));

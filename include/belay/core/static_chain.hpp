@@ -55,19 +55,27 @@ public:
     outcome_of<E> dispatch(const E& event)
     {
         detail::folding<E> folding(event, trace_);
-        ask_all(folding, std::index_sequence_for<Handler...>());
+        if (folding.traced()) [[unlikely]] {
+            ask_traced(folding, std::index_sequence_for<Handler...>());
+        } else {
+            ask(folding, std::index_sequence_for<Handler...>());
+        }
         return std::move(folding).finish();
     }
 
 private:
     template <std::size_t... I>
-    void ask_all(detail::folding<E>& folding, std::index_sequence<I...>)
+    void ask(detail::folding<E>& folding, std::index_sequence<I...>)
+    {
+        (void)((folding.ask_untraced(std::get<I>(handlers_), info_[I]) == flow::proceed) && ...);
+    }
+
+    template <std::size_t... I>
+    void ask_traced(detail::folding<E>& folding, std::index_sequence<I...>)
     {
         std::size_t asked = 0;
         (void)((++asked, folding.ask(std::get<I>(handlers_), info_[I]) == flow::proceed) && ...);
-        if (folding.traced()) {
-            while (asked < size()) folding.skip(info_[asked++]);
-        }
+        while (asked < size()) folding.skip(info_[asked++]);
     }
 
     std::array<handler_info, sizeof...(Handler)> info_;

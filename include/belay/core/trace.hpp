@@ -13,7 +13,7 @@ namespace belay {
 
 /// One handler's part in one dispatch. Everything it points to is valid only during the call.
 struct trace_span {
-    std::string_view event;         ///< E::event_name
+    std::string_view event;  ///< E::event_name
     const handler_info& handler;
     bool ran;                       ///< false: an earlier handler, or the deadline, came before it
     std::string_view said;          ///< the answer's name; empty if it failed or did not run

@@ -76,14 +76,17 @@ constexpr std::optional<phase> phase_named(std::string_view name) noexcept
 }
 
 /// Whether nothing waits for the hooks of a phase: they only watch.
-constexpr bool only_observes(phase which) noexcept { return which >= phase::pre_compact; }
+constexpr bool only_observes(phase which) noexcept
+{
+    return which >= phase::pre_compact;
+}
 
 /// The bytes that an executable may write to stdout in a phase. Those that return context may use
 /// six bytes for each of its 128 KiB, and 4 KiB around it (spec: Vera, "When a hook fails").
 constexpr std::size_t stdout_limit(phase which) noexcept
 {
-    const bool gives_context = which == phase::session_start || which == phase::pre_turn ||
-                               which == phase::turn_ending;
+    const bool gives_context =
+        which == phase::session_start || which == phase::pre_turn || which == phase::turn_ending;
     return gives_context ? 6 * context_limit + 4096 : 64 * 1024;
 }
 

@@ -74,8 +74,7 @@ struct session_start::fold {
     flow accept(mutate&& said, const handler_info& hook, draft<session_start>&)
     {
         if (!said.context.empty()) {
-            concluded_.contributions.push_back(
-                {hook.position, hook.name, std::move(said.context)});
+            concluded_.contributions.push_back({hook.position, hook.name, std::move(said.context)});
         }
         return flow::proceed;
     }

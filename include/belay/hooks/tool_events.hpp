@@ -143,10 +143,10 @@ struct post_tool_use {
 };
 
 struct post_tool_use::outcome {
-    std::optional<tool_result> result{};  ///< the effective result, if a hook changed it
+    std::optional<tool_result> result{};    ///< the effective result, if a hook changed it
     std::vector<std::string> patched_by{};  ///< the hooks whose patches are in it, in order
-    std::optional<failure> failed{};      ///< the failure that dropped all patches
-    std::vector<failure> ignored{};       ///< of extensions
+    std::optional<failure> failed{};        ///< the failure that dropped all patches
+    std::vector<failure> ignored{};         ///< of extensions
 };
 
 struct post_tool_use::fold {

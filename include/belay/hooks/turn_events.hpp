@@ -20,7 +20,7 @@ namespace belay::hooks {
 
 /// Text that a hook adds to the conversation, as a message of its own that is not shown.
 struct added_context {
-    std::string source{};   ///< the hook's name, which the transcript shows
+    std::string source{};  ///< the hook's name, which the transcript shows
     std::string context{};
     std::string display{};  ///< shown in place of the default row; empty: the default row
 };
@@ -34,11 +34,11 @@ struct pre_turn {
     /// Change the turn. What is absent stays as it is.
     struct mutate {
         static constexpr std::string_view name = "mutate";
-        std::optional<std::string> context{};            ///< at most 128 KiB; empty adds nothing
+        std::optional<std::string> context{};             ///< at most 128 KiB; empty adds nothing
         std::optional<std::vector<std::string>> tools{};  ///< those to keep of the offered ones
         std::optional<std::string> model{};
         std::optional<std::string> reasoning_effort{};
-        std::optional<std::string> display{};            ///< one line, at most 200 characters
+        std::optional<std::string> display{};  ///< one line, at most 200 characters
     };
 
     using answer = std::variant<observe, block, mutate>;

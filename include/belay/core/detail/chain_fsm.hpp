@@ -37,8 +37,8 @@ public:
     {
         if (now >= shared_) return action::not_started;
         const auto own = timeout ? after(now, *timeout) : time_point::max();
-        const auto chain = rule_.of == deadline_rule::scope::per_handler ? after(now, rule_.limit)
-                                                                         : shared_;
+        const auto chain =
+            rule_.of == deadline_rule::scope::per_handler ? after(now, rule_.limit) : shared_;
         until_ = std::min(own, chain);
         overdue_ = own < chain ? errc::timed_out : errc::deadline;
         return action::call;

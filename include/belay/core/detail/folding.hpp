@@ -58,41 +58,38 @@ public:
     template <class Handler, class Late = never_late>
     flow ask(Handler& handler, const handler_info& info, Late&& late = {})
     {
-        begin();
-        try {
-            if constexpr (std::is_void_v<std::invoke_result_t<Handler&, const E&>>) {
-                handler(event_.view());
-                return take(observe{}, info, late);
-            } else {
-                return take(handler(event_.view()), info, late);
-            }
-        } catch (...) {
-            return fail({errc::threw, info, message_of(std::current_exception())}, info);
-        }
+        if (traced()) [[unlikely]]
+            return ask_traced(handler, info, late);
+        return ask_untraced(handler, info, late);
     }
 
-    template <class Returned, class Late = never_late>
+    // The same where it is known that nobody traces.
+    template <class Handler, class Late = never_late>
+    flow ask_untraced(Handler& handler, const handler_info& info, Late&& late = {})
+    {
+        return call<false>(handler, info, late);
+    }
+
+    // An answer that a handler gave later.
+    template <bool Traced = true, class Returned, class Late = never_late>
     flow take(Returned&& said, const handler_info& info, Late&& late = {})
     {
         using returned = std::remove_cvref_t<Returned>;
         if constexpr (std::is_same_v<returned, typename E::answer>) {
             return std::visit(
-                [&](auto&& one) { return take(std::forward<decltype(one)>(one), info, late); },
+                [&](auto&& one) {
+                    return take<Traced>(std::forward<decltype(one)>(one), info, late);
+                },
                 std::forward<Returned>(said));
         } else if constexpr (is_optional<returned>) {
-            return said ? take(*std::forward<Returned>(said), info, late)
-                        : take(observe{}, info, late);
+            if (said) return take<Traced>(*std::forward<Returned>(said), info, late);
+            return take<Traced>(observe{}, info, late);
         } else if constexpr (std::is_same_v<returned, observe>) {
             if (auto why = late()) return fail(*std::move(why), info);
-            return report(info, name_of<observe>(), nullptr, flow::proceed);
+            if constexpr (Traced) report(flow::proceed, info, name_of<observe>());
+            return flow::proceed;
         } else {
-            if constexpr (requires { std::string(fold_.invalid(said, info)); }) {
-                auto why = std::string(fold_.invalid(said, info));
-                if (!why.empty()) return fail({errc::invalid_answer, info, std::move(why)}, info);
-            }
-            if (auto why = late()) return fail(*std::move(why), info);
-            return report(info, name_of<returned>(), nullptr,
-                          fold_.accept(std::forward<Returned>(said), info, event_));
+            return decide(std::forward<Returned>(said), info, late);
         }
     }
 
@@ -100,13 +97,14 @@ public:
     {
         if (!traced()) return fold_.fail(std::move(why), info, event_);
         const auto reported = why;
-        return report(info, {}, &reported, fold_.fail(std::move(why), info, event_));
+        return report(fold_.fail(std::move(why), info, event_), info, {}, &reported);
     }
 
     // A handler was called: its time starts.
     void begin() noexcept
     {
-        if (traced()) began_ = std::chrono::steady_clock::now();
+        if (traced()) [[unlikely]]
+            began_ = std::chrono::steady_clock::now();
     }
 
     // A handler that nobody calls, since an earlier one decided.
@@ -118,17 +116,61 @@ public:
     outcome_of<E> finish() && { return std::move(fold_).finish(event_); }
 
 private:
-    flow report(const handler_info& info, std::string_view said, const failure* failed,
-                flow then) noexcept
+    template <class Handler, class Late>
+    BELAY_NOINLINE flow ask_traced(Handler& handler, const handler_info& info, Late&& late)
     {
-        if (traced()) {
-            const bool ran = failed == nullptr || failed->code != errc::not_started;
-            using nanoseconds = std::chrono::nanoseconds;
-            const auto took = ran ? nanoseconds(std::chrono::steady_clock::now() - began_)
-                                  : nanoseconds(0);
-            trace_->on_span({E::event_name, info, ran, said, failed, then, took});
+        begin();
+        return call<true>(handler, info, late);
+    }
+
+    template <bool Traced, class Handler, class Late>
+    flow call(Handler& handler, const handler_info& info, Late&& late)
+    {
+        try {
+            if constexpr (std::is_void_v<std::invoke_result_t<Handler&, const E&>>) {
+                handler(event_.view());
+                return take<Traced>(observe{}, info, late);
+            } else {
+                return take<Traced>(handler(event_.view()), info, late);
+            }
+        } catch (...) {
+            return fail_thrown(info);
         }
+    }
+
+    // Out of the way of handlers that have no opinion, which is most of them most of the time.
+    template <class Alternative, class Late>
+    BELAY_NOINLINE flow decide(Alternative&& said, const handler_info& info, Late&& late)
+    {
+        if constexpr (requires { std::string(fold_.invalid(said, info)); }) {
+            auto why = std::string(fold_.invalid(said, info));
+            if (!why.empty()) return fail({errc::invalid_answer, info, std::move(why)}, info);
+        }
+        if (auto why = late()) return fail(*std::move(why), info);
+        return report(fold_.accept(std::forward<Alternative>(said), info, event_), info,
+                      name_of<std::remove_cvref_t<Alternative>>());
+    }
+
+    BELAY_NOINLINE flow fail_thrown(const handler_info& info)
+    {
+        return fail({errc::threw, info, message_of(std::current_exception())}, info);
+    }
+
+    flow report(flow then, const handler_info& info, std::string_view said,
+                const failure* failed = nullptr) noexcept
+    {
+        if (traced()) [[unlikely]]
+            trace(then, info, said, failed);
         return then;
+    }
+
+    BELAY_NOINLINE void trace(flow then, const handler_info& info, std::string_view said,
+                              const failure* failed) noexcept
+    {
+        const bool ran = failed == nullptr || failed->code != errc::not_started;
+        std::chrono::nanoseconds took{0};
+        if (ran) took = std::chrono::steady_clock::now() - began_;
+        trace_->on_span({E::event_name, info, ran, said, failed, then, took});
     }
 
     typename E::fold fold_{};

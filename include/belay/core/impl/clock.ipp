@@ -12,8 +12,9 @@ class steady_clock_timer final : public clock::timer {
 public:
     explicit steady_clock_timer(const boost::asio::any_io_executor& executor) : timer_(executor) {}
 
-    void async_wait(clock::time_point when,
-                    boost::asio::any_completion_handler<void(boost::system::error_code)> done) override
+    void async_wait(
+        clock::time_point when,
+        boost::asio::any_completion_handler<void(boost::system::error_code)> done) override
     {
         timer_.expires_at(when);
         timer_.async_wait(std::move(done));

@@ -46,8 +46,8 @@ constexpr const char* text_of(errc code) noexcept
 class error_category_type final : public boost::system::error_category {
 public:
     // A fixed id, so that the copies of two shared objects compare equal.
-    constexpr error_category_type() noexcept
-        : boost::system::error_category(0xB31A'7E5C'40D1'92F7) {}
+    constexpr error_category_type() noexcept : boost::system::error_category(0xB31A'7E5C'40D1'92F7)
+    {}
 
     const char* name() const noexcept override { return "belay"; }
 
