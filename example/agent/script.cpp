@@ -1,0 +1,150 @@
+#include "script.hpp"
+
+#include "bad_input.hpp"
+#include "json_node.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace agent {
+namespace {
+
+namespace hooks = belay::hooks;
+
+class script_reader {
+public:
+    script read(const json_node& document)
+    {
+        const auto top = document.object({"session", "files", "conversation"});
+        if (const auto session = top.find("session")) read_session(*session);
+        if (const auto files = top.find("files")) {
+            for (const auto& [path, content] : files->members()) {
+                script_.files[path] = content.text();
+            }
+        }
+        for (const auto& entry : top.required("conversation").list()) {
+            script_.conversation.push_back(read_entry(entry));
+        }
+        return std::move(script_);
+    }
+
+private:
+    void read_session(const json_node& node)
+    {
+        using start = hooks::session_start::cause;
+        using end = hooks::session_end::cause;
+        const auto entry = node.object(
+            {"id", "model", "reasoning_effort", "tools", "reason", "end", "bare"});
+        script_.session_id = entry.filled_text("id").value_or(script_.session_id);
+        script_.model = entry.filled_text("model").value_or(script_.model);
+        script_.reasoning_effort = entry.filled_text("reasoning_effort");
+        if (entry.find("tools")) {
+            const auto known = std::exchange(script_.tools, {});
+            for (const auto& tool : entry.list("tools")) {
+                script_.tools.push_back(tool.one_of(known));
+            }
+        }
+        script_.reason = entry.choice("reason", script_.reason,
+                                      {{"start", start::start}, {"resume", start::resume}});
+        script_.end = entry.choice("end", script_.end,
+                                   {{"closed", end::closed},
+                                    {"detached", end::detached},
+                                    {"idle", end::idle},
+                                    {"deleted", end::deleted},
+                                    {"shutdown", end::shutdown}});
+        script_.bare = entry.boolean("bare").value_or(false);
+    }
+
+    std::variant<turn, compaction> read_entry(const json_node& node)
+    {
+        const auto entry = node.object({"prompt", "replies", "compact"});
+        if (const auto compact = entry.find("compact")) {
+            if (entry.find("prompt") || entry.find("replies")) {
+                entry.fail("it is either a turn, with \"prompt\" and \"replies\", or a \"compact\"");
+            }
+            return read_compaction(*compact, hooks::pre_compact::cause::manual);
+        }
+        turn spoken;
+        spoken.prompt = entry.required("prompt").filled_text();
+        for (const auto& one : entry.required("replies").list()) {
+            spoken.replies.push_back(read_reply(one));
+        }
+        return spoken;
+    }
+
+    reply read_reply(const json_node& node)
+    {
+        using hooks::stop_reason;
+        const auto entry = node.object({"text", "calls", "joining", "compact", "stop"});
+        reply said;
+        said.text = entry.text("text").value_or("");
+        for (const auto& call : entry.list("calls")) said.calls.push_back(read_call(call));
+        for (const auto& prompt : entry.list("joining")) {
+            said.joining.push_back(prompt.filled_text());
+        }
+        if (const auto compact = entry.find("compact")) {
+            said.compact = read_compaction(*compact, hooks::pre_compact::cause::automatic);
+        }
+        said.stop = entry.choice("stop", stop_reason::end,
+                                 {{"end", stop_reason::end},
+                                  {"length", stop_reason::length},
+                                  {"error", stop_reason::error}});
+
+        if (said.calls.empty() && said.text.empty()) {
+            entry.fail("a reply needs \"text\" or \"calls\"");
+        }
+        if (said.calls.empty() && (!said.joining.empty() || said.compact)) {
+            entry.fail("\"joining\" and \"compact\" come after tools, and it has no \"calls\"");
+        }
+        if (!said.calls.empty() && entry.find("stop")) {
+            entry.fail("a reply with \"calls\" does not end the turn: it has no \"stop\"");
+        }
+        return said;
+    }
+
+    hooks::tool_call read_call(const json_node& node)
+    {
+        const auto entry = node.object({"id", "name", "input", "denied"});
+        hooks::tool_call call;
+        call.id = entry.filled_text("id").value_or("call_" + std::to_string(ids_.size() + 1));
+        call.name = entry.required("name").filled_text();
+        call.input = entry.required("input").raw_object();
+        if (!ids_.insert(call.id).second) entry.fail("another call has the id \"" + call.id + "\"");
+        if (auto why = entry.filled_text("denied")) script_.denied[call.id] = *std::move(why);
+        return call;
+    }
+
+    compaction read_compaction(const json_node& node, hooks::pre_compact::cause otherwise)
+    {
+        using cause = hooks::pre_compact::cause;
+        const auto entry = node.object({"reason", "tokens", "capacity", "fails"});
+        compaction read;
+        read.reason = entry.choice("reason", otherwise,
+                                   {{"manual", cause::manual}, {"automatic", cause::automatic}});
+        read.tokens = entry.count("tokens").value_or(0);
+        read.capacity = entry.count("capacity");
+        read.fails = entry.boolean("fails").value_or(false);
+        return read;
+    }
+
+    script script_;
+    std::set<std::string> ids_;
+};
+
+}  // namespace
+
+script read_script(const std::filesystem::path& file)
+{
+    const auto name = file.string();
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream || std::filesystem::is_directory(file)) {
+        throw bad_input(name + ": cannot be read as a file");
+    }
+    const std::string text(std::istreambuf_iterator<char>(stream), {});
+    const auto document = parse_json(text, name);
+    return script_reader().read(json_node(document, name));
+}
+
+}  // namespace agent

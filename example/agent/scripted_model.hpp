@@ -1,0 +1,43 @@
+#ifndef BELAY_EXAMPLE_AGENT_SCRIPTED_MODEL_HPP
+#define BELAY_EXAMPLE_AGENT_SCRIPTED_MODEL_HPP
+
+#include "script.hpp"
+
+#include <belay/hooks/session_types.hpp>
+
+#include <string>
+#include <vector>
+
+namespace agent {
+
+/// What a model is sent.
+struct message {
+    enum class role : unsigned char { user, assistant, tool };
+
+    role from = role::user;
+    std::string text;
+};
+
+/// Stands where a model would be called, and says what the script says.
+class scripted_model {
+public:
+    explicit scripted_model(const turn& spoken) : spoken_(spoken) {}
+
+    /// The next reply. A turn that goes on after its last one gets a reply with stop_reason::error.
+    belay::hooks::model_reply ask(const std::vector<message>& messages,
+                                  const belay::hooks::turn_settings& settings);
+
+    /// What else happens while the tools of the last reply run.
+    const reply& last() const noexcept { return spoken_.replies[said_ - 1]; }
+
+    /// How many replies have not been given.
+    std::size_t left() const noexcept { return spoken_.replies.size() - said_; }
+
+private:
+    const turn& spoken_;
+    std::size_t said_ = 0;
+};
+
+}  // namespace agent
+
+#endif
