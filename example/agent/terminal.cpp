@@ -31,6 +31,16 @@ char32_t decoded(std::string_view sequence)
     return c;
 }
 
+// As much as a person wants to read of one line, without half a character at its end.
+std::string_view beginning(std::string_view line)
+{
+    constexpr std::size_t most = 1000;
+    if (line.size() <= most) return line;
+    auto end = most;
+    while (end != 0 && (static_cast<unsigned char>(line[end]) & 0xc0u) == 0x80u) --end;
+    return line.substr(0, end);
+}
+
 const char* code_of(style how)
 {
     switch (how) {
@@ -87,10 +97,13 @@ void terminal::text(int indent, std::string_view margin, std::string_view lines,
 
 void terminal::put(styled text)
 {
-    if (colours_ && text.how != style::plain) {
-        out_ << code_of(text.how) << printable(text.text) << "\033[0m";
-    } else {
-        out_ << printable(text.text);
+    const bool coloured = colours_ && text.how != style::plain;
+    const auto shown = beginning(text.text);
+    if (coloured) out_ << code_of(text.how);
+    out_ << printable(shown);
+    if (coloured) out_ << "\033[0m";
+    if (shown.size() != text.text.size()) {
+        out_ << " (" << text.text.size() - shown.size() << " more bytes)";
     }
 }
 

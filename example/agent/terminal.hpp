@@ -29,7 +29,7 @@ class terminal {
 public:
     terminal(std::ostream& out, bool colours) : out_(out), colours_(colours) {}
 
-    /// One line from parts, each a string or `styled`.
+    /// One line from parts, each a string or `styled`. The end of a very long part is only counted.
     template <class... Part>
     void line(int indent, const Part&... parts)
     {
@@ -46,7 +46,7 @@ public:
     void flush() { out_.flush(); }
 
 private:
-    void put(std::string_view text) { out_ << printable(text); }
+    void put(std::string_view text) { put(styled{style::plain, text}); }
     void put(styled text);
 
     std::ostream& out_;

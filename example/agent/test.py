@@ -121,7 +121,7 @@ class default_conversation(Case):
             r"read  manifest.csv$",
             r"\| rope,4$",
             r"bash  wc -l manifest.csv$",
-            r"not offered: .*bash",
+            r"^ +Tool not offered: bash$",
             r"read  \.\./\.\./etc/hostname$",
             r"not in the workspace",
             r"^/compact: 5200 tokens",
@@ -245,9 +245,9 @@ class other_conversations(Case):
             r"\| ended by signal 9$",
             r"\| \(no output\)$",
             r"\| 12$", r"\| \(88 more lines\)$",
-            r"more to stdout than its limit|more than its limit",
+            r"\| x{1000} \(\d+ more bytes\)$", r"the output is over its limit$",
             r'no string "command"',
-            r'teleport  {"to":"Harwich"}$', r"not offered",
+            r'teleport  {"to":"Harwich"}$', r"Tool not offered: teleport",
         )
 
     def test_a_failing_post_tool_hook_leaves_the_result(self):
@@ -268,7 +268,7 @@ class other_conversations(Case):
         self.hook("pre_turn", "tune", """echo '{"power":"mutate","model":"m2","reasoningEffort":"high","tools":[]}'""")
         text = self.play(turn("Go.", {"calls": [call("bash", command="true")]}, "Well."))
         self.assertInOrder(text, r"tools narrowed to: none$", r"model changed to: m2$",
-                           r"reasoning effort changed to: high$", r"not offered")
+                           r"reasoning effort changed to: high$", r"Tool not offered: bash")
 
     def test_a_blocked_joining_prompt_ends_the_turn(self):
         self.hook("pre_turn", "guard", """case $event in
@@ -316,7 +316,9 @@ esac""")
         self.assertFalse((self.folder / "home/hooks/seen").exists())
 
     def test_a_config_that_breaks_meanwhile_is_reported_and_the_old_one_kept(self):
-        self.hook("turn_ending", "spoil", f"""echo '{{' >'{self.folder}/home/config.json'; echo '{{"power":"observe"}}'""")
+        self.hook("turn_ending", "spoil", f"""cd '{self.folder}/home'
+grep -q hooks config.json && echo '{{' >config.json
+echo '{{"power":"observe"}}'""")
         text = self.play(turn("One.", "A."), turn("Two.", "B."), turn("Three.", "C."))
         self.assertEqual(len(re.findall(r"^! .*config\.json", text, re.MULTILINE)), 1)
         self.assertInOrder(text, r"^  A\.$", r"^! .*config\.json", r"^  C\.$")
@@ -340,7 +342,7 @@ esac""")
             ),
             session={"id": "s" + evil},
         )
-        self.assertFalse([c for c in text if c in evil or (ord(c) < 32 and c != "\n")])
+        self.assertFalse([c for c in text if c != "\n" and (ord(c) < 32 or c in "\u202e\u2028\u009b")])
         self.assertInOrder(text, r"> Go\.\\u\{1b\}\[2J", r"x\\u\{1b\}\[2Jy\ufffd    z$", r"no \\u\{1b\}\[2J")
 
     def test_colours_are_for_terminals_that_want_them(self):

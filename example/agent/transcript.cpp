@@ -141,7 +141,7 @@ void transcript::call(const hooks::tool_call& asked, const hooks::call_record& r
     }
     switch (record.fate) {
     case call_fate::not_offered:
-        paragraph(6, styled{style::red, "not offered"}, "", ": ", text);
+        out_.line(6, styled{style::red, text});
         return;
     case call_fate::blocked:
         paragraph(6, styled{style::red, "blocked by "}, before->decided_by, ": ", text);
