@@ -154,13 +154,13 @@ private:
         hook.configured = view(when->get_string());
         const auto resolved = resolve(speaks, hook.configured, known_);
         if (!resolved) {
-            const bool known = std::ranges::find(known_, speaks, &protocol::name) != known_.end();
-            if (!known) {
-                return refuse(where + ".protocol " + excerpt(fields->at("protocol")) + ": " +
-                              resolved.error().message);
+            const auto& why = resolved.error().message;
+            if (std::ranges::find(known_, speaks, &protocol::name) == known_.end()) {
+                const boost::json::value name(
+                    boost::json::string_view(speaks.data(), speaks.size()));
+                return refuse(where + ".protocol " + excerpt(name) + ": " + why);
             }
-            return refuse(where + ".phase: " + resolved.error().message +
-                          did_you_mean(hook.configured));
+            return refuse(where + ".phase: " + why + did_you_mean(hook.configured));
         }
         hook.when = resolved->when;
         hook.speaks = resolved->speaks;

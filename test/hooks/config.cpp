@@ -1,0 +1,454 @@
+#include <belay/hooks/config.hpp>
+#include <belay/hooks/protocol/vera.hpp>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace belay;
+using namespace belay::hooks;
+using namespace std::chrono_literals;
+namespace json = boost::json;
+
+namespace {
+
+const std::filesystem::path home = "/home/crow/.vera";
+
+checked<config> parse(std::string_view text)
+{
+    return config::parse(text, home);
+}
+
+// A document with these entries.
+std::string hooks_of(std::string_view entries)
+{
+    return R"({"hooks":[)" + std::string(entries) + "]}";
+}
+
+// A document with one entry that has this beside a phase and an argv.
+std::string with(std::string_view fields)
+{
+    return hooks_of(R"({"phase":"pre_tool_use","argv":["guard"])" + std::string(fields) + '}');
+}
+
+std::string with_program(std::string_view program)
+{
+    return hooks_of(R"({"phase":"pre_tool_use","argv":[")" + std::string(program) + R"(","a"]})");
+}
+
+// Why a document is refused; "" if it is not.
+std::string fault(std::string_view text)
+{
+    const auto made = parse(text);
+    if (!made) BOOST_TEST((made.error().code == errc::invalid_config));
+    return made ? std::string() : made.error().message;
+}
+
+std::vector<executable> executables(std::string_view text)
+{
+    const auto made = parse(text);
+    BOOST_REQUIRE_MESSAGE(made.has_value(), (made ? "" : made.error().message));
+    auto hooks = made->executables();
+    BOOST_REQUIRE_MESSAGE(hooks.has_value(), (hooks ? "" : hooks.error().message));
+    return *std::move(hooks);
+}
+
+// Why no session can start with it.
+std::string limit_fault(std::string_view text)
+{
+    const auto made = parse(text);
+    BOOST_REQUIRE_MESSAGE(made.has_value(), (made ? "" : made.error().message));
+    const auto hooks = made->executables();
+    return hooks ? std::string() : hooks.error().message;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(config_document)
+
+BOOST_AUTO_TEST_CASE(the_documents_example_loads)
+{
+    const auto hooks = executables(R"({
+      "hooks": [{
+        "phase": "pre_tool_use",
+        "argv": ["lookout"],
+        "timeout_ms": 1000
+      }]
+    })");
+    BOOST_REQUIRE(hooks.size() == 1U);
+    BOOST_TEST((hooks[0].when == phase::pre_tool_use));
+    BOOST_TEST(hooks[0].speaks->name() == "vera");
+    BOOST_TEST(hooks[0].configured == "pre_tool_use");
+    BOOST_TEST((hooks[0].argv == std::vector<std::string>{"/home/crow/.vera/hooks/lookout"}));
+    BOOST_TEST((hooks[0].timeout == 1000ms));
+    BOOST_TEST(hooks[0].name == "lookout");
+}
+
+BOOST_AUTO_TEST_CASE(without_hooks_nothing_runs)
+{
+    BOOST_TEST(executables("{}").empty());
+    BOOST_TEST(executables(R"({"hooks":[]})").empty());
+    BOOST_TEST(executables("\xEF\xBB\xBF{\"model\":\"m\"}").empty());
+    BOOST_TEST(config().executables()->empty());
+    BOOST_TEST(config().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(hooks_that_is_no_list_is_refused)
+{
+    BOOST_TEST(fault(R"({"hooks":null})") == "config.json: hooks must be an array, not null");
+    BOOST_TEST(fault(R"({"hooks":{}})") == "config.json: hooks must be an array, not {}");
+    BOOST_TEST(fault(R"({"hooks":"x"})") == "config.json: hooks must be an array, not \"x\"");
+    BOOST_TEST(fault(R"({"hooks":1})") == "config.json: hooks must be an array, not 1");
+    BOOST_TEST(fault("[]") == "config.json: the document must be an object, not an array");
+}
+
+BOOST_AUTO_TEST_CASE(one_bad_entry_refuses_the_whole_document)
+{
+    const std::string good = R"({"phase":"pre_turn","argv":["a"]},)";
+    BOOST_TEST(fault(hooks_of(good + good + "null")) ==
+               "config.json: hooks[2] must be an object, not null");
+    BOOST_TEST(fault(hooks_of(good + "[]")) == "config.json: hooks[1] must be an object, not []");
+    BOOST_TEST(fault(hooks_of(good + R"({"phase":"pre_turn","argv":["b"],"timeout_ms":"1000"})")) ==
+               "config.json: hooks[1].timeout_ms must be a positive whole number, not \"1000\"");
+}
+
+BOOST_AUTO_TEST_CASE(keys_that_are_not_known_are_ignored)
+{
+    BOOST_TEST(fault(with(R"(,"comment":"mine","matcher":null)")) == "");
+    BOOST_TEST(fault(R"({"model":1,"extensions":[{"path":"/x"}]})") == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_protocol_must_be_one_that_is_known)
+{
+    BOOST_TEST(fault(with(R"(,"protocol":"vera")")) == "");
+    BOOST_TEST(fault(with(R"(,"protocol":"shell")")) ==
+               "config.json: hooks[0].protocol \"shell\": Command hook protocol must be vera or "
+               "claude");
+    BOOST_TEST(fault(with(R"(,"protocol":"Vera")")).find("must be vera or claude") !=
+               std::string::npos);
+    BOOST_TEST(fault(with(R"(,"protocol":null)")) ==
+               "config.json: hooks[0].protocol must be a string, not null");
+}
+
+BOOST_AUTO_TEST_CASE(a_protocol_that_this_host_does_not_have_is_named)
+{
+    for (const auto* field : {"", R"(,"protocol":"vera")"}) {
+        const auto made = config::parse(with(field), home, "c.json", protocols());
+        BOOST_REQUIRE(!made);
+        BOOST_TEST(made.error().message ==
+                   "c.json: hooks[0].protocol \"vera\": Command hook protocol vera is not "
+                   "available in this host");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_phase_must_be_one_that_an_executable_can_have)
+{
+    for (std::size_t i = 0; i != phase_count; ++i) {
+        const std::string name(name_of(static_cast<phase>(i)));
+        const auto hooks = executables(hooks_of(R"({"argv":["a"],"phase":")" + name + R"("})"));
+        BOOST_REQUIRE(hooks.size() == 1U);
+        BOOST_TEST(static_cast<std::size_t>(hooks[0].when) == i);
+    }
+    const auto of = [](const std::string& name) {
+        return fault(hooks_of(R"({"argv":["a"],"phase":)" + name + '}'));
+    };
+    BOOST_TEST(of("\"on_start\"") ==
+               "config.json: hooks[0].phase: Unknown command hook phase: on_start");
+    BOOST_TEST(
+        of("\"turn_finished\"")
+            .starts_with("config.json: hooks[0].phase: Unknown command hook phase: turn_finished"));
+    BOOST_TEST(of("\"Stop\"") ==
+               "config.json: hooks[0].phase: Command hook phase Stop needs the claude protocol");
+    BOOST_TEST(of("null") == "config.json: hooks[0].phase must be a string, not null");
+    BOOST_TEST(fault(hooks_of(R"({"argv":["a"]})")) == "config.json: hooks[0].phase is missing");
+}
+
+BOOST_AUTO_TEST_CASE(a_misspelt_phase_gets_the_name_that_was_meant)
+{
+    const std::pair<std::string, std::string> misspelt[] = {
+        {"pretooluse", "pre_tool_use"},
+        {"pre-tool-use", "pre_tool_use"},
+        {"PostToolUse", "post_tool_use"},
+        {"preTurn", "pre_turn"},
+        {"Pre_Turn", "pre_turn"},
+        {"turn_end", ""},
+        {"turn_endings", "turn_ending"},
+        {"session start", "session_start"},
+        {"Notification", ""},
+        {"turn_finished", ""},
+        {"subagent_finish", "subagent_finished"}};
+    for (const auto& [name, meant] : misspelt) {
+        const auto why = fault(hooks_of(R"({"argv":["a"],"phase":")" + name + R"("})"));
+        const auto hint = why.find("(did you mean ");
+        BOOST_TEST((hint == std::string::npos ? "" : why.substr(hint)) ==
+                       (meant.empty() ? "" : "(did you mean " + meant + "?)"),
+                   why);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_argv_must_be_a_list_of_texts_that_are_not_empty)
+{
+    const auto of = [](const std::string& argv) {
+        return fault(hooks_of(R"({"phase":"pre_turn","argv":)" + argv + '}'));
+    };
+    BOOST_TEST(fault(hooks_of(R"({"phase":"pre_turn"})")) ==
+               "config.json: hooks[0].argv is missing");
+    for (const std::string argv : {"[]", "null", "\"guard\"", "{}", "1"}) {
+        BOOST_TEST(of(argv) ==
+                   "config.json: hooks[0].argv must be a non-empty array of strings, not " + argv);
+    }
+    BOOST_TEST(of(R"(["a",""])") ==
+               "config.json: hooks[0].argv[1] must be a non-empty string, not \"\"");
+    BOOST_TEST(of(R"(["a","b",3])") ==
+               "config.json: hooks[0].argv[2] must be a non-empty string, not 3");
+    BOOST_TEST(of(R"([""])") ==
+               "config.json: hooks[0].argv[0] must be a non-empty string, not \"\"");
+}
+
+BOOST_AUTO_TEST_CASE(a_timeout_is_any_positive_whole_number)
+{
+    const auto of = [](const std::string& value) { return with(R"(,"timeout_ms":)" + value); };
+    for (const std::string value : {"1", "30000", "1000.0", "1e3"}) {
+        BOOST_TEST(limit_fault(of(value)) == "");
+    }
+    BOOST_TEST((executables(of("1.5e3"))[0].timeout == 1500ms));
+    BOOST_TEST((executables(with(""))[0].timeout == 1000ms));
+    for (const std::string value :
+         {"0", "-5", "1.5", "\"1000\"", "null", "true", "[]", "1e-3", "-0", "0.0"}) {
+        const auto shown = value == "1e-3"                   ? "0.001"
+                           : value == "-0" || value == "0.0" ? "0"
+                                                             : value;
+        BOOST_TEST(fault(of(value)) ==
+                   "config.json: hooks[0].timeout_ms must be a positive whole number, not " +
+                       std::string(shown));
+    }
+    BOOST_TEST(fault(of("1e999")).find("timeout_ms must be a positive whole number") !=
+               std::string::npos);
+    // Any of them loads; whether a hook may have it is judged when a session starts.
+    for (const std::string value :
+         {"30001", "9007199254740992", "9223372036854775807", "18446744073709551615", "1e300"}) {
+        BOOST_TEST(fault(of(value)) == "");
+        BOOST_TEST(limit_fault(of(value)).starts_with(
+                       "config.json: hooks[0].timeout_ms: "
+                       "Command hook timeout must be between 1 and 30000ms, not "),
+                   value);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_is_resolved_inside_the_hooks_directory)
+{
+    const std::pair<std::string, std::string> programs[] = {
+        {"lookout", "lookout"},
+        {"./nested/note", "nested/note"},
+        {"a/../b", "b"},
+        {"a//b/", "a/b"},
+        {"..lookout", "..lookout"},
+        {"../hooks/guard", "guard"},
+        {"/home/crow/.vera/hooks/deep/guard", "deep/guard"},
+        {"/home/crow/./.vera/x/../hooks/guard", "guard"},
+        {"$HOME/guard", "$HOME/guard"},
+        {"~/guard", "~/guard"}};
+    for (const auto& [program, inside] : programs) {
+        const auto hooks = executables(with_program(program));
+        BOOST_TEST(
+            (hooks[0].argv == std::vector<std::string>{"/home/crow/.vera/hooks/" + inside, "a"}),
+            program);
+        BOOST_TEST(hooks[0].name == inside.substr(inside.rfind('/') + 1));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_outside_the_hooks_directory_is_refused)
+{
+    for (const std::string program :
+         {"../escape", "..", ".", "./", "a/..", "a/../..", "/elsewhere/guard", "/",
+          "/home/crow/.vera/hooks", "/home/crow/.vera/hooks/", "/home/crow/.vera/hooks2/guard",
+          "/home/crow/.vera/hooks/../guard", "a/../../hooks2/guard"}) {
+        BOOST_TEST(fault(with_program(program)) == "config.json: hooks[0].argv[0] \"" + program +
+                                                       "\" is not inside /home/crow/.vera/hooks");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_home_that_is_not_absolute_is_one_of_the_working_directory)
+{
+    const auto made = config::parse(with(""), "some/../home/");
+    BOOST_REQUIRE(made.has_value());
+    BOOST_TEST(made->executables()->at(0).argv[0] ==
+               (std::filesystem::current_path() / "home/hooks/guard").string());
+}
+
+BOOST_AUTO_TEST_CASE(the_limits_are_not_judged_at_load_but_when_a_session_starts)
+{
+    std::string argv = R"("guard")";
+    for (int i = 0; i != 15; ++i) argv += R"(,"a")";
+    const auto of = [](const std::string& list) {
+        return hooks_of(R"({"phase":"pre_turn","argv":["ok"]},{"phase":"pre_tool_use","argv":[)" +
+                        list + "]}");
+    };
+    BOOST_TEST(limit_fault(of(argv)) == "");
+    argv += R"(,"a")";
+    BOOST_TEST(fault(of(argv)) == "");
+    BOOST_TEST(limit_fault(of(argv)).starts_with(
+        "config.json: hooks[1].argv: Command hook argv must be a bounded non-empty array (it has "
+        "17 elements"));
+}
+
+BOOST_AUTO_TEST_CASE(the_size_of_an_argv_is_that_of_its_absolute_program)
+{
+    // ["/home/crow/.vera/hooks/g","aa..."]
+    const std::string program = "/home/crow/.vera/hooks/g";
+    const auto of = [](std::size_t size) {
+        return hooks_of(R"({"phase":"pre_tool_use","argv":["g",")" + std::string(size, 'a') +
+                        R"("]})");
+    };
+    const auto fits = 8192 - program.size() - 7;
+    BOOST_TEST(limit_fault(of(fits)) == "");
+    BOOST_TEST(limit_fault(of(fits + 1)).find("Command hook argv must be a bounded") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(entries_keep_their_order)
+{
+    const auto hooks = executables(hooks_of(R"({"phase":"pre_turn","argv":["c"]},
+        {"phase":"pre_tool_use","argv":["b"]},{"phase":"pre_turn","argv":["a"]})"));
+    BOOST_REQUIRE(hooks.size() == 3U);
+    BOOST_TEST(hooks[0].name == "c");
+    BOOST_TEST(hooks[1].name == "b");
+    BOOST_TEST(hooks[2].name == "a");
+}
+
+BOOST_AUTO_TEST_CASE(the_document_stays_as_it_was_written)
+{
+    const std::string text = R"({"a":1,"hooks":[{"phase":"pre_turn","argv":["./x/../lookout",)"
+                             R"("$HOME"],"timeout_ms":50000,"note":"mine"}],"z":[true,null]})";
+    const auto made = parse(text);
+    BOOST_REQUIRE(made.has_value());
+    BOOST_TEST(json::serialize(made->document()) == text);
+    BOOST_TEST(config().document().is_null());
+}
+
+BOOST_AUTO_TEST_CASE(a_document_that_is_parsed_already_gives_the_same)
+{
+    auto document = json::parse(with(R"(,"timeout_ms":2000)"));
+    const auto made = config::from_json(document, home);
+    BOOST_REQUIRE(made.has_value());
+    BOOST_TEST((made->executables()->at(0).timeout == 2000ms));
+    document.as_object()["hooks"] = 1;
+    const auto refused = config::from_json(document, home, "settings.json");
+    BOOST_REQUIRE(!refused);
+    BOOST_TEST(refused.error().message == "settings.json: hooks must be an array, not 1");
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_of_the_text_is_named_by_line_and_column)
+{
+    BOOST_TEST(fault("{\n  \"hooks\": [\n    {\"phase\" \"pre_turn\"}\n  ]\n}")
+                   .starts_with("config.json: not valid JSON at line 3, column 14: "));
+    BOOST_TEST(fault("").starts_with("config.json: not valid JSON at line 1, column 1: "));
+    BOOST_TEST(fault("{} {}").starts_with("config.json: not valid JSON at line 1, column 4: "));
+    BOOST_TEST(fault("{\"hooks\":[").starts_with("config.json: not valid JSON at line 1"));
+    BOOST_TEST(fault("{\"a\":\"\xFF\"}").starts_with("config.json: not valid JSON at line 1"));
+    BOOST_TEST(fault(std::string(100000, '[')).starts_with("config.json: not valid JSON at"));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_is_given_twice_is_refused_where_a_hook_would_be_lost)
+{
+    const std::string entry = R"({"phase":"pre_turn","argv":["a"]})";
+    BOOST_TEST(fault(R"({"hooks":[)" + entry + R"(],"hooks":[]})") ==
+               "config.json: hooks is given twice");
+    BOOST_TEST(fault(R"({"hooks":[],"h\u006foks":[]})") == "config.json: hooks is given twice");
+    for (const std::string field : {R"("phase":"pre_turn")", R"("argv":["b"])"}) {
+        const auto name = field.substr(1, field.find('"', 1) - 1);
+        BOOST_TEST(fault(hooks_of(entry + R"(,{"phase":"pre_turn","argv":["a"],)" + field + '}')) ==
+                   "config.json: hooks[1]." + name + " is given twice");
+    }
+    BOOST_TEST(fault(with(R"(,"timeout_ms":1,"timeout_ms":2)")) ==
+               "config.json: hooks[0].timeout_ms is given twice");
+    BOOST_TEST(fault(with(R"(,"protocol":"vera","protocol":"vera")")) ==
+               "config.json: hooks[0].protocol is given twice");
+    BOOST_TEST(fault(R"({"a":1,"a":2,"x":{"hooks":1,"hooks":2}})") == "");
+    BOOST_TEST(fault(with(R"(,"note":1,"note":2,"x":{"phase":1,"phase":2})")) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_long_value_is_cut_in_the_message)
+{
+    std::string text;
+    for (int i = 0; i != 100; ++i) text += "\xC3\xA9";
+    const auto why = fault(with(R"(,"timeout_ms":")" + text + '"'));
+    BOOST_TEST(why.size() < 200U);
+    BOOST_TEST(why.ends_with("\xC3\xA9..."), why);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(executable_check)
+
+BOOST_AUTO_TEST_CASE(a_spec_that_is_within_its_bounds_becomes_an_executable)
+{
+    const auto made = check({.phase = "pre_turn", .argv = {"/opt/x/recall", "--now"}});
+    BOOST_REQUIRE(made.has_value());
+    BOOST_TEST((made->when == phase::pre_turn));
+    BOOST_TEST((made->speaks == &vera()));
+    BOOST_TEST(made->name == "recall");
+    BOOST_TEST((made->timeout == 1000ms));
+    const auto named = check({.phase = "pre_turn", .argv = {"x"}, .name = "acme.helper"});
+    BOOST_TEST(named->name == "acme.helper");
+}
+
+BOOST_AUTO_TEST_CASE(the_protocol_is_judged_first_then_the_phase_then_argv_then_the_timeout)
+{
+    executable_spec spec{.phase = "on_start", .argv = {}, .protocol = "shell", .timeout = 0ms};
+    const auto fault = [&] {
+        const auto made = check(spec);
+        BOOST_REQUIRE(!made);
+        BOOST_TEST((made.error().code == errc::invalid_config));
+        return made.error().message;
+    };
+    BOOST_TEST(fault() == "Command hook protocol must be vera or claude");
+    spec.protocol = "vera";
+    BOOST_TEST(fault() == "Unknown command hook phase: on_start");
+    spec.phase = "PreToolUse";
+    BOOST_TEST(fault() == "Command hook phase PreToolUse needs the claude protocol");
+    spec.phase = "pre_turn";
+    BOOST_TEST(fault() == "Command hook argv must be a bounded non-empty array");
+    spec.argv = {"x"};
+    BOOST_TEST(fault() == "Command hook timeout must be between 1 and 30000ms");
+    spec.timeout = 1ms;
+    BOOST_TEST(check(spec).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(argv_has_1_to_16_elements_of_8192_bytes_as_json)
+{
+    const auto fits = [](std::vector<std::string> argv) {
+        return check({.phase = "pre_turn", .argv = std::move(argv)}).has_value();
+    };
+    BOOST_TEST(fits(std::vector<std::string>(16, "x")));
+    BOOST_TEST(!fits(std::vector<std::string>(17, "x")));
+    BOOST_TEST(!fits({}));
+    BOOST_TEST(!fits({"x", ""}));
+    BOOST_TEST(fits({std::string(8188, 'a')}));
+    BOOST_TEST(!fits({std::string(8189, 'a')}));
+    std::string accents;
+    while (accents.size() < 2 * 4095) accents += "\xC3\xA9";
+    BOOST_TEST(!fits({accents}));
+    BOOST_TEST(!fits({std::string(4095, '"')}));
+}
+
+BOOST_AUTO_TEST_CASE(a_timeout_has_1_to_30000_milliseconds)
+{
+    for (const auto timeout : {1ms, 30000ms}) {
+        BOOST_TEST(check({.phase = "pre_turn", .argv = {"x"}, .timeout = timeout}).has_value());
+    }
+    for (const auto timeout : {0ms, -1ms, 30001ms, std::chrono::milliseconds::max()}) {
+        BOOST_TEST(!check({.phase = "pre_turn", .argv = {"x"}, .timeout = timeout}).has_value());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
