@@ -30,7 +30,8 @@ struct shell_command::fold {
     };
 
     // The next handler sees the new line.
-    belay::flow accept(rewrite&& said, const belay::handler_info&, belay::draft<shell_command>& event)
+    belay::flow accept(rewrite&& said, const belay::handler_info&,
+                       belay::draft<shell_command>& event)
     {
         event.edit().line = std::move(said.line);
         return belay::flow::proceed;

@@ -68,7 +68,8 @@ asio::awaitable<std::optional<belay::block>> freeze(const deployment& event)
 void sign_off(const deployment&, belay::reply<deployment> reply)
 {
     auto captain = std::make_shared<asio::steady_timer>(reply.get_executor(), 10ms);
-    captain->async_wait([captain, reply = std::move(reply)](belay::error_code) mutable { reply(); });
+    captain->async_wait(
+        [captain, reply = std::move(reply)](belay::error_code) mutable { reply(); });
 }
 
 // Waits for somebody who is not there. Past its deadline it is cancelled, and the chain moves on.

@@ -4,15 +4,14 @@
 // The agent: prompts go to the model, the model's calls to the tools, and everything through the
 // hooks. This is the part to read before you embed belay in an agent of your own.
 
-#include "script.hpp"
-#include "scripted_model.hpp"
-#include "tools.hpp"
-#include "transcript.hpp"
-
 #include <belay/hooks/session.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
+#include "script.hpp"
+#include "scripted_model.hpp"
+#include "tools.hpp"
+#include "transcript.hpp"
 #include <functional>
 #include <string>
 #include <vector>

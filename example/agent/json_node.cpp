@@ -1,10 +1,9 @@
 #include "json_node.hpp"
 
-#include "bad_input.hpp"
-
 #include <boost/json/serialize.hpp>
 #include <boost/json/stream_parser.hpp>
 
+#include "bad_input.hpp"
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -14,7 +13,10 @@ namespace {
 
 namespace json = boost::json;
 
-std::string quoted(std::string_view text) { return json::serialize(json::value(text)); }
+std::string quoted(std::string_view text)
+{
+    return json::serialize(json::value(text));
+}
 
 // The value for a message: what it is, and, cut, what it holds.
 std::string described(const json::value& value)
@@ -59,7 +61,8 @@ std::string suggestion(std::string_view given, const std::vector<std::string>& n
 {
     const auto nearest = std::ranges::min_element(
         names, {}, [&](const std::string& name) { return distance(given, name); });
-    if (nearest != names.end() && distance(given, *nearest) <= std::max<std::size_t>(2, given.size() / 3)) {
+    if (nearest != names.end() &&
+        distance(given, *nearest) <= std::max<std::size_t>(2, given.size() / 3)) {
         return "; did you mean " + quoted(*nearest) + "?";
     }
     return "; it may be " + listed(names);
@@ -151,9 +154,10 @@ json_object json_node::object(std::initializer_list<std::string_view> keys) cons
 
 json_node json_node::at(std::string_view key, const json::value& value) const
 {
-    const bool plain = std::ranges::all_of(
-        key, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-    const auto name = plain ? (place_.empty() ? "" : ".") + std::string(key) : "[" + quoted(key) + "]";
+    const bool plain =
+        std::ranges::all_of(key, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+    const auto name =
+        plain ? (place_.empty() ? "" : ".") + std::string(key) : "[" + quoted(key) + "]";
     return {value, file_, place_ + name};
 }
 

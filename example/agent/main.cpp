@@ -1,15 +1,5 @@
 // An agent without a model: it plays a conversation from a script. Everything else is real.
 
-#include "bad_input.hpp"
-#include "conversation.hpp"
-#include "extensions.hpp"
-#include "logs.hpp"
-#include "scratch_folder.hpp"
-#include "script.hpp"
-#include "terminal.hpp"
-#include "tools.hpp"
-#include "transcript.hpp"
-
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/log.hpp>
 #include <belay/hooks/registry.hpp>
@@ -20,6 +10,16 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "bad_input.hpp"
+#include "conversation.hpp"
+#include "extensions.hpp"
+#include "hook_trace.hpp"
+#include "logs.hpp"
+#include "scratch_folder.hpp"
+#include "script.hpp"
+#include "terminal.hpp"
+#include "tools.hpp"
+#include "transcript.hpp"
 #include <csignal>
 #include <exception>
 #include <filesystem>
@@ -37,7 +37,8 @@ namespace fs = std::filesystem;
 namespace hooks = belay::hooks;
 using agent::bad_input;
 
-constexpr std::string_view usage = R"(usage: belay_agent [SCRIPT.json] [--home DIR] [--workspace DIR]
+constexpr std::string_view usage =
+    R"(usage: belay_agent [SCRIPT.json] [--home DIR] [--workspace DIR] [--trace]
 
 Plays a conversation with an agent whose model is a script, and shows what hooks do to it.
 
@@ -45,6 +46,7 @@ Plays a conversation with an agent whose model is a script, and shows what hooks
   --home DIR       where config.json and hooks/ are, and runtime/logs/ is written;
                    without it, a temporary copy of the example's
   --workspace DIR  where the tools work; without it, a temporary folder
+  --trace          also show what each hook said, and how long it took
   --help           this text
 
 Exit status: 0 if the conversation was played to its end, 2 if what was given cannot be used,
@@ -55,6 +57,7 @@ struct options {
     std::optional<fs::path> script;
     std::optional<fs::path> home;
     std::optional<fs::path> workspace;
+    bool trace = false;
     bool help = false;
 };
 
@@ -73,6 +76,8 @@ options parse(int argc, char** argv)
         };
         if (argument == "--help" || argument == "-h") {
             given.help = true;
+        } else if (argument == "--trace") {
+            given.trace = true;
         } else if (auto home = value_of("--home")) {
             given.home = home;
         } else if (auto workspace = value_of("--workspace")) {
@@ -126,7 +131,8 @@ T usable(belay::checked<T> what)
 
 int play(const options& given)
 {
-    const auto script = agent::read_script(given.script.value_or(BELAY_AGENT_DIR "/conversation.json"));
+    const auto script =
+        agent::read_script(given.script.value_or(BELAY_AGENT_DIR "/conversation.json"));
 
     const agent::scratch_folder scratch;
     const auto home = given.home ? existing_folder(*given.home) : scratch.path() / "home";
@@ -144,7 +150,9 @@ int play(const options& given)
     asio::io_context loop;
     hooks::config_file config(home / "config.json");
     hooks::jsonl_file log(hooks::host_log_path(home.string()));
-    hooks::registry registry(loop.get_executor(), {.log = &log});
+    agent::hook_trace trace(terminal);
+    hooks::registry registry(loop.get_executor(),
+                             {.trace = given.trace ? &trace : nullptr, .log = &log});
     usable(config.load());
     usable(registry.use(config.current()));
     agent::add_extensions(registry);
@@ -161,9 +169,8 @@ int play(const options& given)
 
     show.opening(script, workspace, config.path(), config.current()->size());
     agent::conversation conversation(
-        usable(registry.create_session({.id = script.session_id,
-                                        .workspace = workspace.string(),
-                                        .bare = script.bare})),
+        usable(registry.create_session(
+            {.id = script.session_id, .workspace = workspace.string(), .bare = script.bare})),
         script, tools, show, reload);
 
     asio::cancellation_signal stop;
@@ -174,12 +181,13 @@ int play(const options& given)
     });
 
     bool played = false;
-    asio::co_spawn(loop, conversation.play(),
-                   asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr threw, bool all) {
-                       if (threw) std::rethrow_exception(threw);
-                       played = all;
-                       interrupted.cancel();
-                   }));
+    asio::co_spawn(
+        loop, conversation.play(),
+        asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr threw, bool all) {
+            if (threw) std::rethrow_exception(threw);
+            played = all;
+            interrupted.cancel();
+        }));
     loop.run();
 
     if (!played) show.warning("interrupted");

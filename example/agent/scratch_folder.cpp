@@ -1,8 +1,7 @@
 #include "scratch_folder.hpp"
 
-#include <stdlib.h>
-
 #include <cerrno>
+#include <stdlib.h>
 #include <string>
 #include <system_error>
 

@@ -2,7 +2,6 @@
 
 #include "bad_input.hpp"
 #include "json_node.hpp"
-
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -35,8 +34,8 @@ private:
     {
         using start = hooks::session_start::cause;
         using end = hooks::session_end::cause;
-        const auto entry = node.object(
-            {"id", "model", "reasoning_effort", "tools", "reason", "end", "bare"});
+        const auto entry =
+            node.object({"id", "model", "reasoning_effort", "tools", "reason", "end", "bare"});
         script_.session_id = entry.filled_text("id").value_or(script_.session_id);
         script_.model = entry.filled_text("model").value_or(script_.model);
         script_.reasoning_effort = entry.filled_text("reasoning_effort");
@@ -62,7 +61,8 @@ private:
         const auto entry = node.object({"prompt", "replies", "compact"});
         if (const auto compact = entry.find("compact")) {
             if (entry.find("prompt") || entry.find("replies")) {
-                entry.fail("it is either a turn, with \"prompt\" and \"replies\", or a \"compact\"");
+                entry.fail(
+                    "it is either a turn, with \"prompt\" and \"replies\", or a \"compact\"");
             }
             return read_compaction(*compact, hooks::pre_compact::cause::manual);
         }

@@ -4,8 +4,8 @@
 // A conversation as it is written down in a file: what a person says, and what a model would reply.
 // README.md beside this file describes the format.
 
-#include <belay/hooks/session_types.hpp>
 #include <belay/hooks/session_events.hpp>
+#include <belay/hooks/session_types.hpp>
 #include <belay/hooks/tool.hpp>
 
 #include <cstdint>

@@ -1,10 +1,9 @@
 #ifndef BELAY_EXAMPLE_AGENT_SCRIPTED_MODEL_HPP
 #define BELAY_EXAMPLE_AGENT_SCRIPTED_MODEL_HPP
 
-#include "script.hpp"
-
 #include <belay/hooks/session_types.hpp>
 
+#include "script.hpp"
 #include <string>
 #include <vector>
 

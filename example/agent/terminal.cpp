@@ -2,10 +2,9 @@
 
 #include <belay/process/utf8.hpp>
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 namespace agent {
 namespace {
@@ -27,7 +26,8 @@ char32_t decoded(std::string_view sequence)
     const auto first = static_cast<unsigned char>(sequence[0]);
     if (sequence.size() == 1) return first;
     char32_t c = first & (0x7fu >> sequence.size());
-    for (const auto byte : sequence.substr(1)) c = c << 6 | (static_cast<unsigned char>(byte) & 0x3fu);
+    for (const auto byte : sequence.substr(1))
+        c = c << 6 | (static_cast<unsigned char>(byte) & 0x3fu);
     return c;
 }
 
@@ -97,7 +97,7 @@ void terminal::text(int indent, std::string_view margin, std::string_view lines,
 
 void terminal::put(styled text)
 {
-    const bool coloured = colours_ && text.how != style::plain;
+    const bool coloured = colours_ && text.how != style::plain && !text.text.empty();
     const auto shown = beginning(text.text);
     if (coloured) out_ << code_of(text.how);
     out_ << printable(shown);

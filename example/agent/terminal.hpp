@@ -22,8 +22,14 @@ struct styled {
     std::string_view text;
 };
 
-inline styled bold(std::string_view text) { return {style::bold, text}; }
-inline styled dim(std::string_view text) { return {style::dim, text}; }
+inline styled bold(std::string_view text)
+{
+    return {style::bold, text};
+}
+inline styled dim(std::string_view text)
+{
+    return {style::dim, text};
+}
 
 class terminal {
 public:

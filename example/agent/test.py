@@ -323,6 +323,15 @@ echo '{{"power":"observe"}}'""")
         self.assertEqual(len(re.findall(r"^! .*config\.json", text, re.MULTILINE)), 1)
         self.assertInOrder(text, r"^  A\.$", r"^! .*config\.json", r"^  C\.$")
 
+    def test_a_trace_shows_what_each_hook_said(self):
+        self.hook("pre_turn", "first", """echo '{"power":"block","reason":"no"}'""")
+        self.hook("pre_turn", "second", "exit 1")
+        script = self.script(turn("Go.", "Never said."))
+        ended = run(script, "--home", self.folder / "home", "--trace")
+        self.assertEqual(ended.returncode, 0)
+        self.assertInOrder(ended.stdout.decode(), r"pre_turn: first said block, after \d+ ms$",
+                           r"pre_turn: second was not asked$", r"blocked by first")
+
     def test_no_control_character_reaches_the_terminal(self):
         evil = "\033[2J\a\r\u202e\u2028\u009b31m"
         self.hook("pre_tool_use", "guard", r"""case $event in *stop*) printf '{"power":"block","reason":"no \\u001b[2J"}' ;;

@@ -39,7 +39,10 @@ std::string argument(const boost::json::object& input, std::string_view name)
     return std::string(value->get_string());
 }
 
-std::string shell() { return std::filesystem::exists("/bin/bash") ? "/bin/bash" : "/bin/sh"; }
+std::string shell()
+{
+    return std::filesystem::exists("/bin/bash") ? "/bin/bash" : "/bin/sh";
+}
 
 // What the model gets to read of a command that has ended.
 hooks::tool_result result_of(belay::error_code error, const belay::process::exit_report& report)
@@ -86,9 +89,9 @@ asio::awaitable<hooks::tool_result> tools::bash(const boost::json::object& input
     command.cwd = workspace_.string();
     command.timeout = command_limit;
 
-    auto [error, report] = co_await belay::process::async_run(
-        co_await asio::this_coro::executor, std::move(command), "",
-        asio::as_tuple(asio::use_awaitable));
+    auto [error, report] =
+        co_await belay::process::async_run(co_await asio::this_coro::executor, std::move(command),
+                                           "", asio::as_tuple(asio::use_awaitable));
     if (error == belay::errc::cancelled) throw boost::system::system_error(error);
     co_return result_of(error, report);
 }

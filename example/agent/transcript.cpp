@@ -100,7 +100,8 @@ void transcript::prompt_taken(const hooks::pre_turn::outcome& said)
     if (said.failed) {
         failed(2, *said.failed, "the prompt was blocked");
     } else if (said.blocked) {
-        paragraph(2, styled{style::red, "blocked by "}, said.decided_by, ": ", said.blocked->reason);
+        paragraph(2, styled{style::red, "blocked by "}, said.decided_by, ": ",
+                  said.blocked->reason);
     }
     if (said.blocked) out_.line(2, dim("the turn has ended, and the model was not called"));
     out_.flush();
@@ -135,35 +136,32 @@ void transcript::call(const hooks::tool_call& asked, const hooks::call_record& r
     const auto& before = record.before;
     if (before) ignored(6, before->ignored);
     if (before && before->input) {
-        out_.line(6, styled{style::yellow, "input rewritten by "}, bold(joined(before->changed_by)));
+        out_.line(6, styled{style::yellow, "input rewritten by "},
+                  bold(joined(before->changed_by)));
         out_.line(8, dim("before  "), json::serialize(asked.input));
         out_.line(8, dim("after   "), json::serialize(*before->input));
     }
     switch (record.fate) {
-    case call_fate::not_offered:
-        out_.line(6, styled{style::red, text});
-        return;
+    case call_fate::not_offered: out_.line(6, styled{style::red, text}); return;
     case call_fate::blocked:
         paragraph(6, styled{style::red, "blocked by "}, before->decided_by, ": ", text);
         return;
-    case call_fate::hook_failed:
-        failed(6, *before->failed, "the call was blocked");
-        return;
-    case call_fate::denied:
-        paragraph(6, styled{style::red, "denied"}, "", ": ", text);
-        return;
+    case call_fate::hook_failed: failed(6, *before->failed, "the call was blocked"); return;
+    case call_fate::denied: paragraph(6, styled{style::red, "denied"}, "", ": ", text); return;
     case call_fate::replaced:
         out_.line(6, styled{style::yellow, "not run: result given by "}, bold(before->decided_by));
         break;
     case call_fate::ran:
-        out_.line(6, dim("ran for " + std::to_string(std::lround(record.duration.count())) + " ms"));
+        out_.line(6,
+                  dim("ran for " + std::to_string(std::lround(record.duration.count())) + " ms"));
         break;
     }
 
     if (const auto& after = record.after) {
         ignored(6, after->ignored);
         if (!after->patched_by.empty()) {
-            out_.line(6, styled{style::yellow, "result patched by "}, bold(joined(after->patched_by)));
+            out_.line(6, styled{style::yellow, "result patched by "},
+                      bold(joined(after->patched_by)));
         }
         if (after->failed) failed(6, *after->failed, "the result is the tool's own");
     }
@@ -233,8 +231,8 @@ void transcript::row(const hooks::transcript_row& row)
 
 void transcript::failed(int indent, const belay::failure& why, std::string_view consequence)
 {
-    out_.line(indent, styled{style::red, "! "}, bold(why.handler.name), " failed: ", why.message, "; ",
-              consequence);
+    out_.line(indent, styled{style::red, "! "}, bold(why.handler.name), " failed: ", why.message,
+              "; ", consequence);
 }
 
 void transcript::ignored(int indent, const std::vector<belay::failure>& failures)

@@ -3,13 +3,12 @@
 
 // The conversation as a person reads it, with what the hooks did to it.
 
-#include "script.hpp"
-#include "terminal.hpp"
-
 #include <belay/hooks/run_tools.hpp>
 #include <belay/hooks/session_types.hpp>
 #include <belay/hooks/transcript.hpp>
 
+#include "script.hpp"
+#include "terminal.hpp"
 #include <filesystem>
 #include <string>
 #include <string_view>
