@@ -34,6 +34,7 @@
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -774,6 +775,38 @@ BOOST_AUTO_TEST_CASE(without_descriptors_to_spare_the_failure_is_a_value_and_no_
     }
     BOOST_TEST(failures >= 6);  // the pipes take six
     BOOST_TEST(successes >= 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_that_the_loop_cannot_watch_does_not_run_on)
+{
+    // Numbers are given out in order: stdin's pipe, stdout's, stderr's, then the pidfd. Of these the reactor
+    // is given the pidfd and our three ends, and any of the four registrations may be the one that fails.
+    for (const std::size_t refused : {6U, 2U, 4U, 1U}) {
+        const int wrong = test::in_a_copy_of_this_process([&] {
+            asio::io_context loop;
+            run_until_completion(loop, with_timeout(probe({"exit", "0"}), test::generous));
+            loop.run();
+            loop.restart();
+            const auto descriptors = test::open_descriptors();
+            outcome result;
+            process::async_run(loop.get_executor(), without_limits(probe({"sleep", forever})),
+                               std::string(4 * 1024 * 1024, 'i'), into{&result});
+            std::array<int, 7> numbers{};
+            for (int& number : numbers) number = ::dup(0);
+            for (const int number : numbers) ::close(number);
+            if (!test::refuse_system_call(SYS_epoll_ctl, 2,
+                                          static_cast<unsigned>(numbers.at(refused)), ENOMEM))
+                return 1;
+            while (result.completions == 0 && loop.run_one() > 0) {
+            }
+            loop.run();
+            if (result.error != errc::spawn_failed || result.report.cause.value() != ENOMEM)
+                return 2;
+            if (test::has_children()) return 3;
+            return test::open_descriptors() == descriptors ? 0 : 4;
+        });
+        BOOST_TEST(wrong == 0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_host_that_ignores_sigchld_gets_the_output_without_the_status)

@@ -11,19 +11,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <ostream>
 #include <poll.h>
 #include <sched.h>
 #include <string>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -44,6 +39,8 @@ using detail::spawn_stage;
 using detail::spawn_way;
 using test::eventually;
 using test::forever;
+using test::in_a_copy_of_this_process;
+using test::refuse_system_call;
 using namespace std::chrono_literals;
 
 namespace belay::process::detail {
@@ -113,36 +110,6 @@ std::string output_of(spawn_request& request)
     child running(started.pid, started.pidfd);
     BOOST_TEST(wait_for(running).is_success());
     return text;
-}
-
-/// Runs the function in a copy of this process, and returns its value, at most 255.
-int in_a_copy_of_this_process(const std::function<int()>& function)
-{
-    std::cout.flush();
-    std::fflush(nullptr);  // or the copy writes it, too
-    const pid_t pid = ::fork();
-    if (pid == 0) ::_exit(function());
-    int status = 0;
-    BOOST_REQUIRE(::waitpid(pid, &status, 0) == pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/// From now on this process, and what it starts, is refused a system call, as a sandbox or an old kernel would.
-/// `flags`: only when all these are set in its first argument.
-bool refuse_system_call(unsigned number, unsigned flags, unsigned error)
-{
-    sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, flags),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, flags, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const sock_fprog filter{sizeof program / sizeof *program, program};
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
 }  // namespace
@@ -354,7 +321,7 @@ BOOST_AUTO_TEST_CASE(without_a_descriptor_for_the_pidfd_no_child_runs_on)
 BOOST_AUTO_TEST_CASE(where_clone_is_refused_posix_spawn_does_it)
 {
     const int wrong = in_a_copy_of_this_process([] {
-        if (!refuse_system_call(SYS_clone, CLONE_PIDFD, EPERM)) return 1;
+        if (!refuse_system_call(SYS_clone, 0, CLONE_PIDFD, EPERM, CLONE_PIDFD)) return 1;
 #if defined(__x86_64__) || defined(__aarch64__)
         if (detail::spawn(probe_request(spawn_way::clone)).error != EPERM) return 2;
 #endif
@@ -376,7 +343,7 @@ BOOST_AUTO_TEST_CASE(without_close_range_every_listed_descriptor_is_closed)
                 open.push_back(::dup(0));
             open.push_back(::fcntl(0, F_DUPFD, 500));
             pipe_ends out;
-            if (detail::make_pipe(out) != 0 || !refuse_system_call(436, 0, ENOSYS)) return 1;
+            if (detail::make_pipe(out) != 0 || !refuse_system_call(436, 0, 0, ENOSYS, 0)) return 1;
             probe_request request(way, {"fds"});
             request.stdio[1] = out.write.get();
             const spawn_result started = detail::spawn(request);
@@ -397,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_group_is_reached_also_where_the_pidfd_cannot_reach_it)
 {
     const test::scratch_folder folder;
     const int wrong = in_a_copy_of_this_process([&] {
-        if (!refuse_system_call(SYS_pidfd_send_signal, 0, EINVAL)) return 1;
+        if (!refuse_system_call(SYS_pidfd_send_signal, 0, 0, EINVAL, 0)) return 1;
         const std::string marks = folder / "marks";
         const spawn_result started =
             detail::spawn(probe_request(spawn_way::automatic, {"mark-orphan", marks, forever,

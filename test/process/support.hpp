@@ -10,14 +10,19 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <iterator>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <set>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -156,6 +161,39 @@ private:
     int number_;
     struct sigaction before_ {};
 };
+
+/// Runs the function in a copy of this process, and returns its value, at most 255.
+inline int in_a_copy_of_this_process(const std::function<int()>& function)
+{
+    std::cout.flush();
+    std::fflush(nullptr);  // or the copy writes it, too
+    const pid_t pid = ::fork();
+    if (pid == 0) ::_exit(function());
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(pid, &status, 0) == pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// From now on this process, and what it starts, is refused a system call, as a sandbox or an old kernel would:
+/// when the bits of `mask` in that argument have this value.
+inline bool refuse_system_call(long number, unsigned argument, unsigned value, unsigned error,
+                               unsigned mask = ~0U)
+{
+    const auto offset = static_cast<unsigned>(offsetof(seccomp_data, args) +
+                                              argument * sizeof(seccomp_data::args[0]));
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset),  // its lower half
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{sizeof program / sizeof *program, program};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
 
 }  // namespace test
 

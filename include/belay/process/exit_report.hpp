@@ -71,8 +71,9 @@ struct exit_report {
     /// program that another thread was just starting.
     bool pipe_still_open = false;
 
-    /// The child closed its stdin, or ended, before the pipe had taken the whole input. What the pipe
-    /// had taken, up to its capacity, and the child did not read is not noticed.
+    /// The child was started, and by the time of the report its pipe had not taken the whole input: it
+    /// closed its stdin, or ended, without reading it. (What the pipe had taken, up to its capacity,
+    /// counts as read.)
     bool stdin_unread = false;
 
     /// The system's own error behind `spawn_failed`, `bad_cwd` and `busy`.

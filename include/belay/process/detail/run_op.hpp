@@ -76,6 +76,7 @@ private:
     clock::time_point deadline_;
     run_fsm fsm_;
     exit_report report_;
+    bool launched_ = false;
     bool reported_ = false;
 
     child child_;

@@ -95,6 +95,7 @@ BELAY_DECL void run_op::obey(run_step step)
         return wait_for_deadline();
     }
     if (step.watch) {
+        launched_ = true;
         wait_for_deadline();
         wait_for_input_pipe();
         wait_for_output(out_);
@@ -197,7 +198,7 @@ BELAY_DECL void run_op::launch()
         error_code code;
         if (error == 0) by.assign(number, code);
         if (code) error = code.value();
-        return !code;
+        return error == 0;
     };
     if (adopt(exit_, started.pidfd) && adopt(out_.pipe, out.read.get())) out.read.release();
     if (adopt(err_.pipe, err.read.get())) err.read.release();
@@ -302,6 +303,8 @@ BELAY_DECL void run_op::wait_for_exit()
         if (state == child_state::running) return self->wait_for_exit();
         self->drain(self->out_);
         self->drain(self->err_);
+        if (!self->out_.pipe.is_open() && !self->err_.pipe.is_open())
+            self->obey(self->fsm_.pipes_closed());
         self->obey(self->fsm_.exited(clock::now(), self->out_.is_over_limit(),
                                      state == child_state::lost));
     });
@@ -323,7 +326,7 @@ BELAY_DECL void run_op::report(error_code error)
     report_.err = std::move(err_.kept);
     report_.out_bytes = out_.seen;
     report_.err_bytes = err_.seen;
-    report_.stdin_unread = written_ < input_.size();
+    report_.stdin_unread = launched_ && written_ < input_.size();
     report_.duration = clock::now() - started_;
     close(in_);
     deadline_timer_.cancel();
