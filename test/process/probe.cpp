@@ -1,22 +1,33 @@
 // The program that the tests start. It does what its arguments say, in their order:
 //
-//   exit N          exit with status N                      env | cwd | argv | fds | signals
-//   die SIG         end by that signal (a number, or           print that as JSON
-//                   KILL, TERM, SEGV, ABRT, INT)            orphan MS    start a grandchild that keeps
-//   sleep MS        sleep                                       stdout and stderr open for MS
-//   spin            burn CPU until killed                   orphan-out MS | orphan-err MS
-//   ignore-term     ignore SIGTERM                              likewise, only that one
-//   noread          never read stdin                        daemon MS    orphan, in a session of its own
-//   close-in        close stdin                             quiet-orphan MS   orphan without any pipe
-//   read-all        read stdin, print size and checksum     late TEXT MS start a grandchild that prints
-//   read-line       read up to the first newline                TEXT, MS after this process has ended
-//   echo            copy stdin to stdout                    mark FILE    append pid, time and a number
-//   out N | err N   write N bytes                           mark-orphan FILE MS   mark in an orphan
-//   drip N MS       write N bytes, a pause after each       on-term FILE exit with 0 at SIGTERM, after
-//   json TEXT       write TEXT to stdout                        having marked FILE
-//   say-err TEXT    write TEXT to stderr                    rendezvous DIR N   wait until N probes have
-//   raw HEX         write these bytes                           checked in to DIR
-//   split HEX HEX MS   write two pieces, a pause between
+//   exit N               exit with status N
+//   die SIG              end by that signal (a number, or KILL, TERM, SEGV, ABRT, INT)
+//   sleep MS             sleep
+//   spin                 burn CPU until killed
+//   ignore-term          ignore SIGTERM
+//   on-term FILE         at SIGTERM mark FILE and exit with status 0
+//   noread               never read stdin
+//   close-in             close stdin
+//   read-all             read stdin to its end, print its byte count and a checksum
+//   read-line            read up to the first newline only
+//   echo                 copy stdin to stdout
+//   out N, err N         write N bytes to stdout, stderr
+//   drip N MS            write N bytes, a pause after each
+//   json TEXT            write TEXT to stdout
+//   say-err TEXT         write TEXT to stderr
+//   raw HEX              write these bytes
+//   split HEX HEX MS     write two pieces, a pause between
+//   orphan MS            start a grandchild that keeps stdout and stderr open for MS, then go on
+//   orphan-out MS        likewise, only stdout
+//   orphan-err MS        likewise, only stderr
+//   quiet-orphan MS      likewise, neither
+//   daemon MS            orphan, in a session of its own
+//   mark-orphan FILE MS  orphan that first marks FILE
+//   late TEXT MS         start a grandchild that prints TEXT, MS after this process has ended
+//   env, cwd, argv, fds  print the environment, directory, arguments, open descriptors, as JSON
+//   signals              print the masks of ignored, caught and blocked signals, as JSON
+//   mark FILE            append its pid, the time and a sequence number to FILE
+//   rendezvous DIR N     wait until N probes have checked in to DIR
 //
 // At the end of its arguments it exits with status 0. A mistake in them is status 99.
 

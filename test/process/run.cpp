@@ -136,7 +136,7 @@ void run_until_marked(asio::io_context& loop, const std::string& file, std::size
 
 BOOST_AUTO_TEST_SUITE(run)
 
-// --- What is reported --------------------------------------------------------------------------------------
+// --- What is reported
 
 BOOST_AUTO_TEST_CASE(output_and_exit_status_are_data)
 {
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(the_working_directory_is_the_one_asked_for)  // bug log F7
     BOOST_TEST(run_to_end(what).report.out == '"' + std::filesystem::current_path().string() + '"');
 }
 
-// --- stdin and stdout --------------------------------------------------------------------------------------
+// --- stdin and stdout
 
 BOOST_AUTO_TEST_CASE(input_and_output_of_any_size_progress_together)  // bug log B2
 {
@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE(input_over_its_bound_starts_nothing)
     BOOST_TEST(fine.report.out.rfind("262144 ", 0) == 0U);
 }
 
-// --- The exit counts, not the pipes ------------------------------------------------------------------------
+// --- The exit counts, not the pipes
 
 BOOST_AUTO_TEST_CASE(
     the_report_comes_at_the_exit_though_a_grandchild_holds_a_pipe)  // bug log A2, A9
@@ -415,7 +415,7 @@ BOOST_AUTO_TEST_CASE(all_that_was_written_before_the_exit_is_there)
     }
 }
 
-// --- Time --------------------------------------------------------------------------------------------------
+// --- Time
 
 BOOST_AUTO_TEST_CASE(a_timeout_ends_the_whole_tree)  // bug log A1
 {
@@ -533,7 +533,7 @@ BOOST_AUTO_TEST_CASE(times_beyond_the_clock_are_no_limit)
     BOOST_TEST(!run_to_end(what).error);
 }
 
-// --- Cancellation ------------------------------------------------------------------------------------------
+// --- Cancellation
 
 BOOST_AUTO_TEST_CASE(
     every_cancellation_type_ends_the_tree_and_differs_from_a_timeout)  // bug log A12
@@ -635,7 +635,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_is_destroyed_within_the_grace_takes_its_chil
     BOOST_TEST(!test::has_children());
 }
 
-// --- What cannot be started --------------------------------------------------------------------------------
+// --- What cannot be started
 
 BOOST_AUTO_TEST_CASE(a_working_directory_that_is_gone_is_named)  // bug log A16, A17
 {
@@ -779,8 +779,9 @@ BOOST_AUTO_TEST_CASE(without_descriptors_to_spare_the_failure_is_a_value_and_no_
 
 BOOST_AUTO_TEST_CASE(a_child_that_the_loop_cannot_watch_does_not_run_on)
 {
-    // Numbers are given out in order: stdin's pipe, stdout's, stderr's, then the pidfd. Of these the reactor
-    // is given the pidfd and our three ends, and any of the four registrations may be the one that fails.
+    // Numbers are given out in order: stdin's pipe, stdout's, stderr's, then the pidfd. Of these
+    // the reactor is given the pidfd and our three ends, and any of the four registrations may be
+    // the one that fails.
     for (const std::size_t refused : {6U, 2U, 4U, 1U}) {
         const int wrong = test::in_a_copy_of_this_process([&] {
             asio::io_context loop;
@@ -832,7 +833,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_ignores_sigchld_gets_the_output_without_the_sta
     BOOST_TEST((run_to_end(missing).error == errc::spawn_failed));
 }
 
-// --- What the child inherits -------------------------------------------------------------------------------
+// --- What the child inherits
 
 BOOST_AUTO_TEST_CASE(no_descriptor_but_0_1_2_reaches_the_child)  // bug log G5
 {
@@ -892,10 +893,10 @@ BOOST_AUTO_TEST_CASE(the_child_leads_a_group_of_its_own)
     loop.run();
 }
 
-// --- The event loop ----------------------------------------------------------------------------------------
+// --- The event loop
 
-/// Has a descriptor of the reactor recycled while its readiness is still queued: of two pipes that are ready
-/// in one turn, the first handler closes the other's descriptor, then calls `next`.
+/// Has a descriptor of the reactor recycled while its readiness is still queued: of two pipes that
+/// are ready in one turn, the first handler closes the other's descriptor, then calls `next`.
 void with_stale_readiness(asio::io_context& loop, const std::function<void()>& next)
 {
     struct one_pipe {
@@ -1063,7 +1064,7 @@ BOOST_AUTO_TEST_CASE(on_a_strand_of_a_pool_nothing_races)
     BOOST_TEST(!test::has_children());
 }
 
-// --- Nothing is left ---------------------------------------------------------------------------------------
+// --- Nothing is left
 
 BOOST_AUTO_TEST_CASE(after_2000_mixed_runs_the_process_is_what_it_was)  // bug log A14, A15
 {

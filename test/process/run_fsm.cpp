@@ -284,7 +284,8 @@ BOOST_AUTO_TEST_CASE(after_the_end_every_event_is_ignored)
     BOOST_TEST(is_nothing(fsm.start({}, start + 2s)));
 }
 
-// Every order of events that can come while a child runs: one report, one reap, no signal after the reap.
+// Every order of events that can come while a child runs: one report, one reap, no signal after the
+// reap.
 BOOST_AUTO_TEST_CASE(in_every_order_of_events_there_is_one_report_one_reap_and_no_signal_after_it)
 {
     enum event {

@@ -63,7 +63,7 @@ namespace {
 
 /// Both ways where the machine has both.
 const std::array ways = {
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
     spawn_way::clone,
 #endif
     spawn_way::posix_spawn, spawn_way::automatic};
@@ -316,13 +316,13 @@ BOOST_AUTO_TEST_CASE(without_a_descriptor_for_the_pidfd_no_child_runs_on)
     }
 }
 
-// --- Where clone or a newer system call is not to be had ---------------------------------------------------
+// --- Where clone or a newer system call is not to be had
 
 BOOST_AUTO_TEST_CASE(where_clone_is_refused_posix_spawn_does_it)
 {
     const int wrong = in_a_copy_of_this_process([] {
         if (!refuse_system_call(SYS_clone, 0, CLONE_PIDFD, EPERM, CLONE_PIDFD)) return 1;
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
         if (detail::spawn(probe_request(spawn_way::clone)).error != EPERM) return 2;
 #endif
         const spawn_result started =
@@ -379,9 +379,9 @@ BOOST_AUTO_TEST_CASE(a_group_is_reached_also_where_the_pidfd_cannot_reach_it)
     BOOST_TEST(wrong == 0);
 }
 
-// --- The caller's own function in the child ----------------------------------------------------------------
+// --- The caller's own function in the child
 
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
 
 BOOST_AUTO_TEST_CASE(what_the_caller_keeps_is_kept)
 {
@@ -428,7 +428,7 @@ BOOST_AUTO_TEST_CASE(posix_spawn_refuses_what_it_cannot_do)
     BOOST_TEST(detail::spawn(request).error == ENOTSUP);
 }
 
-// --- The child, once it runs -------------------------------------------------------------------------------
+// --- The child, once it runs
 
 BOOST_AUTO_TEST_CASE(nothing_is_signalled_by_a_number_that_may_be_used_again)
 {

@@ -1,7 +1,8 @@
 #ifndef BELAY_TEST_PROCESS_SUPPORT_HPP
 #define BELAY_TEST_PROCESS_SUPPORT_HPP
 
-// What the tests of this folder share: the probe, a scratch folder, and a look at this process and others.
+// What the tests of this folder share: the probe, a scratch folder, and a look at this process and
+// others.
 
 #include <belay/process/exit_report.hpp>
 #include <belay/process/invocation.hpp>
@@ -34,7 +35,8 @@ namespace test {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-/// Within this a machine under load, and under a sanitizer, gets anything done that takes no time of its own.
+/// Within this a machine under load, and under a sanitizer, gets anything done that takes no time
+/// of its own.
 inline constexpr auto generous = 20s;
 
 /// The length of a sleep that nobody waits for.
@@ -174,8 +176,8 @@ inline int in_a_copy_of_this_process(const std::function<int()>& function)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// From now on this process, and what it starts, is refused a system call, as a sandbox or an old kernel would:
-/// when the bits of `mask` in that argument have this value.
+/// From now on this process, and what it starts, is refused a system call, as a sandbox or an old
+/// kernel would: when the bits of `mask` in that argument have this value.
 inline bool refuse_system_call(long number, unsigned argument, unsigned value, unsigned error,
                                unsigned mask = ~0U)
 {

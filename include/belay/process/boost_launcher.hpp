@@ -1,8 +1,9 @@
 #ifndef BELAY_PROCESS_BOOST_LAUNCHER_HPP
 #define BELAY_PROCESS_BOOST_LAUNCHER_HPP
 
-// A launcher for applications that use Boost.Process v2: its protocol, our spawn. It never forks, passes no
-// descriptor on that was not asked for, and leaves no zombie when a program cannot be started.
+// A launcher for applications that use Boost.Process v2: its protocol, our spawn. It never forks,
+// passes no descriptor on that was not asked for, and leaves no zombie when a program cannot be
+// started.
 //
 //   boost::process::v2::process p = belay::process::boost_launcher{}(
 //       context, "/usr/bin/sort", std::vector<std::string>{"--reverse"},
@@ -43,23 +44,25 @@ concept executor_like = boost::asio::execution::is_executor<Executor>::value ||
 
 }  // namespace detail
 
-/// Callable like `boost::process::v2::posix::default_launcher`, which it derives from so that initialisers
-/// accept it; `env` and `fd_whitelist` mean the same.
+/// Callable like `boost::process::v2::posix::default_launcher`, which it derives from so that
+/// initialisers accept it; `env` and `fd_whitelist` mean the same.
 ///
-/// Of an initialiser it calls `on_setup`, then in the child `on_exec_setup`, then `on_success` or `on_error`.
-/// `process_stdio` and `process_start_dir` are obeyed before any other `on_exec_setup`. That one runs in the
-/// host's memory, while the calling thread stands still and every signal is blocked: it may only make
-/// calls that are async-signal-safe. Where the kernel refuses `clone`, it and descriptors of
-/// `fd_whitelist` over 2 fail with `ENOTSUP`.
+/// Of an initialiser it calls `on_setup`, then in the child `on_exec_setup`, then `on_success` or
+/// `on_error`. `process_stdio` and `process_start_dir` are obeyed before any other `on_exec_setup`.
+/// That one runs in the host's memory, while the calling thread stands still and every signal is
+/// blocked: it may only make calls that are async-signal-safe. Where the kernel refuses `clone`, it
+/// and descriptors of `fd_whitelist` over 2 fail with `ENOTSUP`.
 ///
-/// Unlike `async_run`, the process that is returned is Boost's: how it waits, kills and is destroyed is its.
+/// Unlike `async_run`, the process that is returned is Boost's: how it waits, kills and is
+/// destroyed is its.
 struct boost_launcher : boost::process::v2::posix::default_launcher {
     using path = boost::process::v2::filesystem::path;
     using error_code = boost::system::error_code;
     template <class Executor>
     using basic_process = boost::process::v2::basic_process<Executor>;
 
-    /// Whether the child leads a process group of its own. Boost's launchers leave it in the host's.
+    /// Whether the child leads a process group of its own. Boost's launchers leave it in the
+    /// host's.
     bool own_group = false;
 
     /// Throws `boost::system::system_error`.

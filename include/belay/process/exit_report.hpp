@@ -67,19 +67,20 @@ struct exit_report {
     /// From the call to the completion.
     std::chrono::nanoseconds duration{};
 
-    /// Somebody still held stdout or stderr when the child had exited: a grandchild, or for a moment a
-    /// program that another thread was just starting.
+    /// Somebody still held stdout or stderr when the child had exited: a grandchild, or for a
+    /// moment a program that another thread was just starting.
     bool pipe_still_open = false;
 
-    /// The child was started, and by the time of the report its pipe had not taken the whole input: it
-    /// closed its stdin, or ended, without reading it. (What the pipe had taken, up to its capacity,
-    /// counts as read.)
+    /// The child was started, and by the time of the report its pipe had not taken the whole input:
+    /// it closed its stdin, or ended, without reading it. (What the pipe had taken, up to its
+    /// capacity, counts as read.)
     bool stdin_unread = false;
 
     /// The system's own error behind `spawn_failed`, `bad_cwd` and `busy`.
     error_code cause;
 
-    /// For people: what was tried, on what, and what the system said. Empty unless nothing was started.
+    /// For people: what was tried, on what, and what the system said. Empty unless nothing was
+    /// started.
     std::string detail;
 };
 

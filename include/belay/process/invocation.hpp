@@ -21,7 +21,7 @@ struct aftermath;
 /// A bound that is never reached.
 inline constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-// The bounds that hooks have (spec: Vera, "Limits"). A byte is a UTF-8 byte.
+// The bounds that hooks have (spec: Vera, "When a hook fails"). A byte is a UTF-8 byte.
 inline constexpr std::size_t argv_elements_limit = 16;  ///< the program is one of them
 inline constexpr std::size_t argv_json_limit = 8192;    ///< bytes of argv written as compact JSON
 inline constexpr std::size_t input_limit = 256 * 1024;  ///< bytes of stdin
@@ -49,7 +49,8 @@ struct invocation {
     /// Its whole environment, each element `NAME=value`. Absent: the host's.
     std::optional<std::vector<std::string>> environment;
 
-    /// From the call of `async_run` to its completion. Absent: no limit. Zero or less: over at once.
+    /// From the call of `async_run` to its completion. Absent: no limit. Zero or less: over at
+    /// once.
     std::optional<std::chrono::milliseconds> timeout;
 
     /// Between SIGTERM and SIGKILL for a group that has to end. Zero or less: SIGKILL at once.
@@ -58,17 +59,19 @@ struct invocation {
     /// How many bytes may pass.
     process::limits limits;
 
-    /// Called once, on the operation's executor, when a child whose report came without its status (it
-    /// timed out, wrote too much, was cancelled) was reaped. Not called when the context is destroyed.
+    /// Called once, on the operation's executor, when a child whose report came without its status
+    /// (it timed out, wrote too much, was cancelled) was reaped. Not called when the context is
+    /// destroyed.
     std::function<void(const aftermath&)> on_reaped;
 };
 
 /// The bytes that `argv` takes as compact JSON in UTF-8, brackets and quotes included.
 [[nodiscard]] BELAY_DECL std::size_t json_size(const std::vector<std::string>& argv) noexcept;
 
-/// Whether a hook may have this argv: 1 to 16 elements, none empty, at most 8 KiB as JSON, the first an
-/// absolute path, no NUL (spec: Vera, "Limits"). The diagnosis is `errc::invalid_argv` and names the
-/// element. `async_run` itself only asks for what the system needs: a first element, absolute, no NUL.
+/// Whether a hook may have this argv: 1 to 16 elements, none empty, at most 8 KiB as JSON, the
+/// first an absolute path, no NUL (spec: Vera, "When a hook fails"). The diagnosis is
+/// `errc::invalid_argv` and names the element. `async_run` itself only asks for what the system
+/// needs: a first element, absolute, no NUL.
 [[nodiscard]] BELAY_DECL checked<void> check_argv(const std::vector<std::string>& argv);
 
 }  // namespace belay::process

@@ -1,8 +1,9 @@
 #ifndef BELAY_PROCESS_DETAIL_BOOST_PROCESS_HPP
 #define BELAY_PROCESS_DETAIL_BOOST_PROCESS_HPP
 
-// Boost.Process v2, the parts that exist from Boost 1.81 on, in the order in which they compile everywhere.
-// `v2.hpp` is not among them: it is missing from 1.88, and in 1.81 it brings what needs a library.
+// Boost.Process v2, the parts that exist from Boost 1.81 on, in the order in which they compile
+// everywhere. `v2.hpp` is not among them: it is missing from 1.88, and in 1.81 it brings what needs
+// a library.
 
 #include <belay/config.hpp>
 

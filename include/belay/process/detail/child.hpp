@@ -26,8 +26,8 @@ public:
         : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_))
     {}
 
-    /// Kills the group if the child has not been reaped, and waits for it, at most one second: a child
-    /// that the kernel cannot end in that time is left to whoever inherits it.
+    /// Kills the group if the child has not been reaped, and waits for it, at most one second: a
+    /// child that the kernel cannot end in that time is left to whoever inherits it.
     BELAY_DECL ~child();
 
     /// Replaces a child that has been reaped, or none.
@@ -44,8 +44,8 @@ public:
     /// Never blocks, and leaves a zombie as it is.
     BELAY_DECL child_state peek() noexcept;
 
-    /// To the whole group, by way of the pidfd where the kernel can (6.9), else by number. The number
-    /// cannot have been used again: that takes a reap, and after `reap` nothing is sent.
+    /// To the whole group, by way of the pidfd where the kernel can (6.9), else by number. The
+    /// number cannot have been used again: that takes a reap, and after `reap` nothing is sent.
     BELAY_DECL void signal_group(int number) noexcept;
 
     /// Takes the status of a child that has ended, and forgets the pid. Never blocks.

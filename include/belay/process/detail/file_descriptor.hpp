@@ -40,15 +40,16 @@ struct pipe_ends {
     file_descriptor write;
 };
 
-/// Makes a pipe whose ends are close-on-exec and never 0, 1 or 2, also when the host has closed those: a
-/// child's descriptors are put there, and one must not land on another. Returns an errno value.
+/// Makes a pipe whose ends are close-on-exec and never 0, 1 or 2, also when the host has closed
+/// those: a child's descriptors are put there, and one must not land on another. Returns an errno
+/// value.
 BELAY_DECL int make_pipe(pipe_ends& ends) noexcept;
 
 /// Makes reads and writes of this end return at once. Returns an errno value.
 BELAY_DECL int make_nonblocking(const file_descriptor& end) noexcept;
 
-/// `write`, but a reader that has gone is EPIPE and nothing else: SIGPIPE is held back for this thread and
-/// taken, and what the host does with it is not touched.
+/// `write`, but a reader that has gone is EPIPE and nothing else: SIGPIPE is held back for this
+/// thread and taken, and what the host does with it is not touched.
 BELAY_DECL ssize_t write_without_sigpipe(int number, const char* bytes, std::size_t size) noexcept;
 
 }  // namespace belay::process::detail

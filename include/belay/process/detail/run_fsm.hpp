@@ -25,8 +25,8 @@ struct run_step {
     bool release = false;                   ///< all is over: close everything
 };
 
-/// One run. The three facts that it keeps in order: it reports exactly once; a group is signalled only
-/// while its leader has not been reaped; a child that was started is reaped.
+/// One run. The three facts that it keeps in order: it reports exactly once; a group is signalled
+/// only while its leader has not been reaped; a child that was started is reaped.
 class run_fsm {
 public:
     using time_point = std::chrono::steady_clock::time_point;

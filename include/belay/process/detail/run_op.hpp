@@ -1,7 +1,8 @@
 #ifndef BELAY_PROCESS_DETAIL_RUN_OP_HPP
 #define BELAY_PROCESS_DETAIL_RUN_OP_HPP
 
-// The operation behind `async_run`: it does what `run_fsm` decides. Only impl/run.ipp includes this.
+// The operation behind `async_run`: it does what `run_fsm` decides. Only impl/run.ipp includes
+// this.
 
 #include <belay/config.hpp>
 #include <belay/process/detail/child.hpp>
@@ -23,8 +24,8 @@
 
 namespace belay::process::detail {
 
-/// Kept alive by what it waits for, nothing else. It may outlive its completion: then it ends the group and
-/// reaps the child. When its context is destroyed, its destructor does that.
+/// Kept alive by what it waits for, nothing else. It may outlive its completion: then it ends the
+/// group and reaps the child. When its context is destroyed, its destructor does that.
 class run_op : public std::enable_shared_from_this<run_op> {
 public:
     BELAY_DECL run_op(boost::asio::any_io_executor executor, invocation what, std::string input,

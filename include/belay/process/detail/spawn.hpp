@@ -40,8 +40,9 @@ struct spawn_request {
     std::span<const int> keep;  ///< other descriptors that the child keeps, ascending
     bool own_group = true;      ///< whether it leads a process group of its own
 
-    /// Called in the child, last before the program, in the host's memory while the host's thread stands
-    /// still: it may only make calls that are async-signal-safe. Returns an errno value. `clone` only.
+    /// Called in the child, last before the program, in the host's memory while the host's thread
+    /// stands still: it may only make calls that are async-signal-safe. Returns an errno value.
+    /// `clone` only.
     int (*setup)(void* context) = nullptr;
     void* context = nullptr;
 
@@ -56,9 +57,9 @@ struct spawn_result {
     spawn_stage stage = spawn_stage::start;
 };
 
-/// Returns when the child has become its program, or could not. The calling thread stands still meanwhile.
-/// The child has every signal at its default and none blocked; descriptors other than 0, 1, 2 and
-/// `keep` are closed in it.
+/// Returns when the child has become its program, or could not. The calling thread stands still
+/// meanwhile. The child has every signal at its default and none blocked; descriptors other than 0,
+/// 1, 2 and `keep` are closed in it.
 BELAY_DECL spawn_result spawn(const spawn_request& request);
 
 }  // namespace belay::process::detail

@@ -97,9 +97,9 @@ BELAY_DECL run_step run_fsm::end_group(errc why)
     return {.signal = group_signal::kill, .report = error_code(why)};
 }
 
-/// A leader that has exited keeps the group's number from being used again until it is reaped. So it stays
-/// a zombie while others may still be at their last words, which is as long as the grace lasts and
-/// somebody holds a pipe.
+/// A leader that has exited keeps the group's number from being used again until it is reaped. So
+/// it stays a zombie while others may still be at their last words, which is as long as the grace
+/// lasts and somebody holds a pipe.
 BELAY_DECL run_step run_fsm::settle(run_step so_far)
 {
     if (state_ != state::ending || !exited_ || !(pipes_closed_ || killed_)) return so_far;

@@ -261,7 +261,8 @@ BELAY_DECL void run_op::read_output(output& from)
     if (!out_.pipe.is_open() && !err_.pipe.is_open()) obey(fsm_.pipes_closed());
 }
 
-/// Reads what is there, up to `at_most` bytes. Returns whether more may come; if not, the pipe is closed.
+/// Reads what is there, up to `at_most` bytes. Returns whether more may come; if not, the pipe is
+/// closed.
 BELAY_DECL bool run_op::read_some(output& from, std::size_t at_most)
 {
     char buffer[16 * 1024];
@@ -331,8 +332,8 @@ BELAY_DECL void run_op::report(error_code error)
     close(in_);
     deadline_timer_.cancel();
 
-    // Work on the handler's executor, so that its context waits for us; and a post, so that it is never
-    // entered from inside the initiating function or the caller's cancellation.
+    // Work on the handler's executor, so that its context waits for us; and a post, so that it is
+    // never entered from inside the initiating function or the caller's cancellation.
     auto executor = boost::asio::prefer(boost::asio::get_associated_executor(handler_, executor_),
                                         boost::asio::execution::outstanding_work.tracked);
     boost::asio::post(executor_,
@@ -352,8 +353,8 @@ BELAY_DECL void run_op::release()
     pause_timer_.cancel();
 }
 
-/// A descriptor that a sibling's child holds for a moment longer would stay in the reactor after a plain
-/// close, and report for whatever comes next. `release` takes it out first.
+/// A descriptor that a sibling's child holds for a moment longer would stay in the reactor after a
+/// plain close, and report for whatever comes next. `release` takes it out first.
 BELAY_DECL void run_op::close(stream& pipe) noexcept
 {
     if (pipe.is_open()) ::close(pipe.release());

@@ -28,15 +28,16 @@ inline void reap_failed_child(pid_t pid) noexcept
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 // clone
-// ---------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
 
-// The child runs in the host's memory, beside the host's other threads, with the calling thread's thread-local
-// storage. So what it runs is not instrumented (a sanitizer would count its frames as the calling thread's, and
-// they never return) and makes raw system calls (the C library's wrappers write errno).
+// The child runs in the host's memory, beside the host's other threads, with the calling thread's
+// thread-local storage. So what it runs is not instrumented (a sanitizer would count its frames as
+// the calling thread's, and they never return) and makes raw system calls (the C library's wrappers
+// write errno).
 #if defined(__clang__)
 #define BELAY_IN_CHILD __attribute__((disable_sanitizer_instrumentation, no_stack_protector))
 #elif defined(__GNUC__) && __GNUC__ >= 11
@@ -82,8 +83,8 @@ BELAY_IN_CHILD inline long system_call(long number, const void* a, long b = 0, l
     return system_call(number, reinterpret_cast<long>(a), b, c);
 }
 
-/// Calls `function(frame)` in a new process on a stack of its own, and returns when that process has become
-/// another program or has exited. Returns its pid, or a negative errno value.
+/// Calls `function(frame)` in a new process on a stack of its own, and returns when that process
+/// has become another program or has exited. Returns its pid, or a negative errno value.
 BELAY_IN_CHILD inline long clone_and_call(void (*function)(clone_frame*), clone_frame* frame,
                                           char* stack_end, int* pidfd) noexcept
 {
@@ -209,8 +210,9 @@ BELAY_IN_CHILD inline void become_program(clone_frame* frame) noexcept
         system_call(SYS_exit_group, 127);
     };
 
-    // Every signal is blocked here. A handler of the host's must not run in this process, so all go before
-    // the mask does; and what the host ignores (SIGPIPE, often) is not the program's to inherit.
+    // Every signal is blocked here. A handler of the host's must not run in this process, so all go
+    // before the mask does; and what the host ignores (SIGPIPE, often) is not the program's to
+    // inherit.
     const unsigned long default_action[8] = {};
     for (long number = 1; number <= 64; ++number)
         system_call(SYS_rt_sigaction, number, reinterpret_cast<long>(default_action), 0, 8);
@@ -262,7 +264,8 @@ inline spawn_result spawn_by_clone(const spawn_request& request, bool& refused) 
         clone_frame frame{&request, request.environment ? request.environment : ::environ, 0,
                           spawn_stage::start};
 
-        // Also the C library's own signals, which sigfillset leaves out: one of them changes user ids.
+        // Also the C library's own signals, which sigfillset leaves out: one of them changes user
+        // ids.
         const unsigned long every_signal = ~0UL;
         unsigned long before = 0;
         system_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&every_signal),
@@ -299,9 +302,9 @@ inline spawn_result spawn_by_clone(const spawn_request&, bool& refused) noexcept
 
 #endif
 
-// ---------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 // posix_spawn
-// ---------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
 
@@ -330,8 +333,8 @@ inline spawn_result spawn_by_posix_spawn(const spawn_request& request)
         std::any_of(request.keep.begin(), request.keep.end(), [](int n) { return n > 2; }))
         return {.error = ENOTSUP, .stage = spawn_stage::setup};
 
-    // posix_spawn does not say which of its steps failed. So the directory is opened here, where a failure
-    // is the directory's, and entered there by its descriptor.
+    // posix_spawn does not say which of its steps failed. So the directory is opened here, where a
+    // failure is the directory's, and entered there by its descriptor.
     file_descriptor cwd;
     if (request.cwd) {
         cwd.reset(::open(request.cwd, O_PATH | O_DIRECTORY | O_CLOEXEC));
