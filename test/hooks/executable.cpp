@@ -1,6 +1,7 @@
+#include <belay/hooks/executable.hpp>
+
 #include <belay/core/async_chain.hpp>
 #include <belay/core/observers.hpp>
-#include <belay/hooks/executable.hpp>
 #include <belay/hooks/protocol/vera.hpp>
 #include <belay/process/run.hpp>
 
