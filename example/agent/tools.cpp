@@ -89,9 +89,9 @@ asio::awaitable<hooks::tool_result> tools::bash(const boost::json::object& input
     command.cwd = workspace_.string();
     command.timeout = command_limit;
 
-    auto [error, report] =
-        co_await belay::process::async_run(co_await asio::this_coro::executor, std::move(command),
-                                           "", asio::as_tuple(asio::use_awaitable));
+    const auto executor = co_await asio::this_coro::executor;
+    auto [error, report] = co_await belay::process::async_run(
+        executor, std::move(command), std::string(), asio::as_tuple(asio::use_awaitable));
     if (error == belay::errc::cancelled) throw boost::system::system_error(error);
     co_return result_of(error, report);
 }
