@@ -199,6 +199,8 @@ int play(const options& given)
 
 int main(int argc, char** argv)
 {
+    // A reader that goes away, as in `| head`, must not keep the scratch folder from being removed.
+    std::signal(SIGPIPE, SIG_IGN);
     try {
         const auto given = parse(argc, argv);
         if (given.help) {
