@@ -1,0 +1,389 @@
+// Runs the vectors of the Vera system: conformance_vera [FILE.json [ID...]]
+//
+// Each vector is played on a miniature host, through belay's public face, and what a vector calls
+// a hook is a real executable. vectors.hpp is the notation, behaviour.hpp and stage.hpp are the
+// hooks, host.hpp is the host, and plays.hpp says what it does for a vector; here that is compared
+// with what is expected.
+//
+// Exit status: 0 if no vector failed, 1 if one did, 2 if the file cannot be used.
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include "behaviour.hpp"
+#include "host.hpp"
+#include "plays.hpp"
+#include "stage.hpp"
+#include "vectors.hpp"
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace conformance;
+using namespace std::string_literals;
+
+// --- What is not run, and what is not checked ---------------------------------------------------
+
+// Vectors that are not to pass, each with the reason. One that passes all the same is a failure.
+const std::map<std::string, std::string, std::less<>> skipped_vectors{};
+
+// Keys of `expect` that nothing can be compared with, each with the reason.
+const std::map<std::string, std::string, std::less<>> unchecked_keys{
+    {"note", "a word to people"},
+    {"disagree", "what is not expected"},
+    {"effect_child",
+     "it has no fixed form; of every real child it is checked that it has been reaped"},
+};
+
+constexpr std::string_view no_claude = "the claude protocol is not part of this version";
+
+// --- Comparing with what is expected ------------------------------------------------------------
+
+class judgement {
+public:
+    void fail(std::string why) { reasons_.push_back(std::move(why)); }
+    void same(const json::value& expected, const json::value& actual, const std::string& path)
+    {
+        if (auto found = difference(expected, actual, path)) fail(*std::move(found));
+    }
+    const std::vector<std::string>& reasons() const noexcept { return reasons_; }
+
+private:
+    std::vector<std::string> reasons_;
+};
+
+/// Whether the events of `order` hold the expected ones in their order, others between them. Each of
+/// these is a verb and the calls that it may be of, as in `pre c1|c3`.
+bool in_order(const std::vector<std::string>& expected, std::size_t at,
+              const std::vector<std::string>& order, std::size_t from)
+{
+    if (at == expected.size()) return true;
+    const auto space = expected[at].find(' ');
+    const auto verb = expected[at].substr(0, space);
+    const auto calls = "|" + expected[at].substr(space + 1) + "|";
+    for (std::size_t i = from; i != order.size(); ++i) {
+        const auto gap = order[i].find(' ');
+        if (order[i].substr(0, gap) == verb &&
+            calls.find("|" + order[i].substr(gap + 1) + "|") != std::string::npos &&
+            in_order(expected, at + 1, order, i + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void compare_effect(judgement& so_far, const json::value& expected, const outcome& seen)
+{
+    const auto& want = object_of(expected, "expect.effect");
+    for (const auto& member : want) {
+        const std::string key(member.key());
+        const auto path = "expect.effect." + key;
+        const auto* actual = seen.effect.if_contains(key);
+        if (actual == nullptr) {
+            so_far.fail(path + ": the runner does not know this effect here");
+        } else if (key == "order") {
+            const auto order = reader::as_texts(*actual, path);
+            const auto wanted = reader::as_texts(member.value(), path);
+            for (const auto& one : wanted) {
+                const auto verb = one.substr(0, one.find(' '));
+                if ((verb != "pre" && verb != "run" && verb != "post") ||
+                    verb.size() + 1 >= one.size()) {
+                    throw malformed(path + ": the runner does not know \"" + one + "\"");
+                }
+            }
+            if (!in_order(wanted, 0, order, 0)) {
+                so_far.fail(path + ": expected " + shown(member.value()) + " in this order, got " +
+                            shown(*actual));
+            }
+        } else if (key == "tool_result") {
+            reader result(member.value(), path);
+            if (const auto prefix = result.find_text("text_prefix")) {
+                const auto text = view(actual->at("text").as_string());
+                if (!text.starts_with(*prefix)) {
+                    so_far.fail(path + ".text_prefix: expected " + *prefix + ", got " +
+                                shown(json::string(text)));
+                }
+            }
+            for (const auto& part : {"text", "isError", "content"}) {
+                const auto* value = result.find(part);
+                if (value != nullptr) so_far.same(*value, actual->at(part), path + "." + part);
+            }
+            result.finish();
+        } else {
+            so_far.same(member.value(), *actual, path);
+        }
+    }
+}
+
+void compare_hooks(judgement& so_far, reader& expect, const stage* on)
+{
+    const auto* ran = expect.find("ran");
+    const auto* told = expect.find("stdin");
+    const auto* log = expect.find("log");
+    if (on == nullptr) {
+        if (ran || told || log) throw malformed("expect: ran, stdin and log need hooks");
+        return;
+    }
+    if (ran != nullptr) {
+        if (!ran->is_array()) throw malformed("expect.ran: must be an array of indices");
+        json::array started;
+        for (const auto index : on->started) started.emplace_back(index);
+        so_far.same(*ran, started, "expect.ran");
+    }
+    if (told != nullptr) {
+        for (const auto& member : object_of(*told, "expect.stdin")) {
+            const std::string key(member.key());
+            const auto path = "expect.stdin." + key;
+            if (key.empty() || key.size() > 6 ||
+                key.find_first_not_of("0123456789") != std::string::npos ||
+                std::stoul(key) >= on->hooks.size()) {
+                throw malformed(path + ": there is no such hook");
+            }
+            const auto found = on->told.find(std::stoul(key));
+            if (found == on->told.end()) {
+                so_far.fail(path + ": this hook was not started");
+                continue;
+            }
+            // one that was started more than once was told this one of the times
+            std::optional<std::string> differs;
+            for (const auto& payload : found->second) {
+                differs = difference(member.value(), json::parse(payload), path);
+                if (!differs) break;
+            }
+            if (differs) so_far.fail(*std::move(differs));
+        }
+    }
+    if (log != nullptr) {
+        json::array wanted;
+        if (log->is_array())
+            wanted = log->get_array();
+        else if (!log->is_null())
+            wanted.push_back(*log);
+        if (wanted.empty() && !on->records.empty()) {
+            so_far.fail("expect.log: expected nothing, got " + shown(on->records.front()));
+        }
+        for (const auto& one : wanted) {
+            const auto fields = object_of(one, "expect.log");
+            std::string nearest = "nothing was logged";
+            const bool found = std::any_of(
+                on->records.begin(), on->records.end(), [&](const json::object& record) {
+                    for (const auto& field : fields) {
+                        const auto* value = record.if_contains(field.key());
+                        const auto path = "expect.log." + std::string(field.key());
+                        auto differs = value
+                                           ? difference(field.value(), *value, path)
+                                           : std::optional(path + ": expected " +
+                                                           shown(field.value()) + ", got nothing");
+                        if (differs) {
+                            nearest = *std::move(differs);
+                            return false;
+                        }
+                    }
+                    return true;
+                });
+            if (!found)
+                so_far.fail(nearest.starts_with("expect") ? nearest : "expect.log: " + nearest);
+        }
+    }
+}
+
+void compare(judgement& so_far, reader& expect, const outcome& seen, const stage* on)
+{
+    const auto status = expect.text("status");
+    if (status != "ok" && status != "failed" && status != "ignored" && status != "logged" &&
+        status != "rejected") {
+        throw malformed("expect.status: there is no \"" + status + "\"");
+    }
+    std::string all;
+    for (const auto& message : seen.messages) all += (all.empty() ? "" : " / ") + message;
+    if (status != seen.status) {
+        so_far.fail("expect.status: expected " + status + ", got " + seen.status +
+                    (all.empty() ? "" : " (" + all + ")"));
+    }
+    const auto any_message = [&](auto matches) {
+        return std::any_of(seen.messages.begin(), seen.messages.end(), matches);
+    };
+    if (const auto message = expect.find_text("message")) {
+        const bool found = any_message([&](const std::string& one) {
+            return one == *message ||
+                   (seen.messages_name_the_entry && one.find(*message) != std::string::npos);
+        });
+        if (!found)
+            so_far.fail("expect.message: expected \"" + *message + "\", got \"" + all + "\"");
+    }
+    if (const auto part = expect.find_text("message_contains")) {
+        const bool found = any_message(
+            [&](const std::string& one) { return one.find(*part) != std::string::npos; });
+        if (!found)
+            so_far.fail("expect.message_contains: expected \"" + *part + "\", got \"" + all + "\"");
+    }
+    if (const auto* decision = expect.find("decision")) {
+        for (const auto& member : object_of(*decision, "expect.decision")) {
+            const auto path = "expect.decision." + std::string(member.key());
+            const auto* actual = seen.decision.if_contains(member.key());
+            if (actual == nullptr) {
+                so_far.fail(path + ": expected " + shown(member.value()) +
+                            ", but the runner sees no such thing here");
+            } else {
+                so_far.same(member.value(), *actual, path);
+            }
+        }
+    }
+    if (const auto* effect = expect.find("effect")) compare_effect(so_far, *effect, seen);
+    compare_hooks(so_far, expect, on);
+    for (const auto& unchecked : unchecked_keys) expect.find(unchecked.first);
+    expect.finish();
+}
+
+// --- One vector ---------------------------------------------------------------------------------
+
+enum class verdict { passed, failed, claude };
+
+struct result {
+    verdict said = verdict::passed;
+    std::vector<std::string> reasons{};
+    std::set<std::string> unchecked{};
+};
+
+bool speaks_claude(const std::vector<hook>& all)
+{
+    return std::any_of(all.begin(), all.end(),
+                       [](const hook& one) { return one.protocol == "claude"; });
+}
+
+result run_vector(const json::value& written, const std::string& player)
+{
+    result made;
+    judgement so_far;
+    try {
+        const auto value = expanded(written, "vector");
+        reader vector(value, "vector");
+        vector.text("id");
+        const auto phase = vector.text("phase");
+        const auto protocol = vector.text("protocol");
+        if (protocol == "claude") return {verdict::claude};
+        if (protocol != "vera") throw malformed("protocol: there is no \"" + protocol + "\"");
+        (void)vector.choice<int>("source", {"config", "extension"});
+        if (vector.has("facts")) vector.texts("facts");
+        reader given(vector.get("given"), "given");
+        const auto& expected = vector.get("expect");
+        reader expect(expected, "expect");
+        vector.finish();
+        for (const auto& unchecked : unchecked_keys) {
+            if (expect.has(unchecked.first)) made.unchecked.insert(unchecked.first);
+        }
+
+        if (phase == "config" || phase == "spec") {
+            const auto seen = phase == "config" ? play_config(given, player) : play_spec(given);
+            compare(so_far, expect, seen, nullptr);
+        } else {
+            auto all = read_hooks(given.get("hooks"), "given.hooks");
+            if (speaks_claude(all)) return {verdict::claude};
+            stage on(player, std::move(all));
+            outcome seen;
+            {
+                host where(on);
+                seen = play_conversation(phase, where, given, expected);
+            }
+            on.run_dry();
+            on.check_always();
+            compare(so_far, expect, seen, &on);
+            for (const auto& fault : on.faults) so_far.fail(fault);
+        }
+    } catch (const malformed& error) {
+        so_far.fail("the vector cannot be run: "s + error.what());
+    } catch (const std::exception& error) {
+        so_far.fail(error.what());
+    }
+    made.reasons = so_far.reasons();
+    if (!made.reasons.empty()) made.said = verdict::failed;
+    return made;
+}
+
+std::string id_of(const json::value& vector, std::size_t place)
+{
+    const auto* object = vector.if_object();
+    const auto* id = object ? object->if_contains("id") : nullptr;
+    if (id && id->is_string() && !id->get_string().empty())
+        return std::string(view(id->get_string()));
+    return "(vector " + std::to_string(place + 1) + " of the file)";
+}
+
+int run_file(const std::string& path, const std::set<std::string>& only)
+{
+    const auto vectors = read_vectors(path);
+    std::size_t passed = 0;
+    std::size_t failed = 0;
+    std::size_t claude = 0;
+    std::vector<std::string> skipped;
+    std::map<std::string, std::size_t> unchecked;
+    std::set<std::string> missing = only;
+    for (std::size_t i = 0; i != vectors.size(); ++i) {
+        const auto id = id_of(vectors[i], i);
+        if (!only.empty() && !only.contains(id)) continue;
+        missing.erase(id);
+        auto made = run_vector(vectors[i], BELAY_CONFORMANCE_PLAYER);
+        for (const auto& key : made.unchecked) ++unchecked[key];
+        const auto skip = skipped_vectors.find(id);
+        if (made.said == verdict::claude) {
+            ++claude;
+            continue;
+        }
+        if (skip != skipped_vectors.end()) {
+            if (made.said == verdict::failed) {
+                skipped.push_back(id + ": " + skip->second);
+                continue;
+            }
+            made.said = verdict::failed;
+            made.reasons.push_back("it is skipped, because " + skip->second +
+                                   "; but now it passes");
+        }
+        if (made.said == verdict::passed) {
+            ++passed;
+            continue;
+        }
+        ++failed;
+        for (const auto& why : made.reasons)
+            std::printf("FAILED %s: %s: %s\n", path.c_str(), id.c_str(), why.c_str());
+        std::fflush(stdout);
+    }
+    for (const auto& id : missing) throw unusable_file(path + ": there is no vector " + id);
+    for (const auto& [key, count] : unchecked) {
+        std::printf("not checked: expect.%s of %zu: %s\n", key.c_str(), count,
+                    unchecked_keys.at(key).c_str());
+    }
+    for (const auto& one : skipped) std::printf("skipped %s\n", one.c_str());
+    if (claude != 0)
+        std::printf("skipped %zu vectors: %.*s\n", claude, static_cast<int>(no_claude.size()),
+                    no_claude.data());
+    std::printf("%zu passed, %zu failed, %zu skipped\n", passed, failed, claude + skipped.size());
+    return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        const std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
+        return run_file(
+            given.empty() ? BELAY_CONFORMANCE_DIR "/vera.json" : given.front(),
+            std::set<std::string>(given.begin() + (given.empty() ? 0 : 1), given.end()));
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "conformance_vera: %s\n", error.what());
+        return 2;
+    }
+}
