@@ -53,7 +53,7 @@ public:
     const std::shared_ptr<registry_state> host;
     const std::shared_ptr<hook_set> hooks;
     session_fsm fsm;
-    std::shared_ptr<session_operation> running;
+    std::weak_ptr<session_operation> running;  // kept alive by what it waits for
 
     std::vector<std::weak_ptr<session_state>> subagents;
     std::string starter;  // of a subagent: its id

@@ -144,7 +144,7 @@ BELAY_DECL void batch_op::start()
 {
     handler_.on_cancel([weak = weak_from_this()] {
         const auto self = weak.lock();
-        if (self && self->session_->running == self) self->session_->cancel_operation();
+        if (self && self->session_->running.lock() == self) self->session_->cancel_operation();
     });
     timer_ = session_->host->time.make_timer(session_->host->executor);
     timer_->async_wait(clock::time_point::max(), guard(shared_from_this()));

@@ -37,7 +37,7 @@ public:
         session_->running = self;
         handler_.on_cancel([weak = this->weak_from_this()] {
             const auto op = weak.lock();
-            if (op && op->session_->running == op) op->session_->cancel_operation();
+            if (op && op->session_->running.lock() == op) op->session_->cancel_operation();
         });
         auto done = [self](error_code ec, outcome said) {
             if (!ec) self->conclude(std::move(said));

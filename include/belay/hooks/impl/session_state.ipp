@@ -10,7 +10,7 @@ namespace belay::hooks::detail {
 
 BELAY_DECL void session_state::cancel_operation()
 {
-    const auto operation = std::exchange(running, nullptr);
+    const auto operation = std::exchange(running, {}).lock();
     if (!operation) return;
     auto ended = fsm.cancel_operation();
     operation->cancel();
