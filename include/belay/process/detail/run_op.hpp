@@ -13,6 +13,7 @@
 #include <belay/process/exit_report.hpp>
 #include <belay/process/invocation.hpp>
 
+#include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -71,6 +72,7 @@ private:
     invocation what_;
     std::string input_;
     run_handler handler_;
+    boost::asio::any_completion_executor handler_executor_;  // whose context waits for us
     spawner spawn_;
 
     clock::time_point started_;

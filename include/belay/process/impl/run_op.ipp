@@ -53,6 +53,9 @@ BELAY_DECL run_op::run_op(boost::asio::any_io_executor executor, invocation what
       what_(std::move(what)),
       input_(std::move(input)),
       handler_(std::move(handler)),
+      handler_executor_(
+          boost::asio::prefer(boost::asio::get_associated_executor(handler_, executor_),
+                              boost::asio::execution::outstanding_work.tracked)),
       spawn_(spawn ? spawn : &detail::spawn),
       started_(clock::now()),
       deadline_(time_after(started_, what_.timeout.value_or(std::chrono::milliseconds::max()))),
@@ -332,15 +335,13 @@ BELAY_DECL void run_op::report(error_code error)
     close(in_);
     deadline_timer_.cancel();
 
-    // Work on the handler's executor, so that its context waits for us; and a post, so that it is
-    // never entered from inside the initiating function or the caller's cancellation.
-    auto executor = boost::asio::prefer(boost::asio::get_associated_executor(handler_, executor_),
-                                        boost::asio::execution::outstanding_work.tracked);
+    // A post, so that it is never entered from inside the initiating function or a cancellation.
     boost::asio::post(executor_,
-                      boost::asio::bind_executor(executor, [handler = std::move(handler_), error,
-                                                            report = std::move(report_)]() mutable {
-                          std::move(handler)(error, std::move(report));
-                      }));
+                      boost::asio::bind_executor(std::move(handler_executor_),
+                                                 [handler = std::move(handler_), error,
+                                                  report = std::move(report_)]() mutable {
+                                                     std::move(handler)(error, std::move(report));
+                                                 }));
 }
 
 BELAY_DECL void run_op::release()
