@@ -4,8 +4,10 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -67,12 +69,45 @@ struct fixture {
         io.poll();
     }
 
+    template <class E>
+    auto keeper_of(std::optional<reply<E>>& kept)
+    {
+        return [&kept](const E&, reply<E> answer) { kept.emplace(std::move(answer)); };
+    }
+
     // Keeps the replies it is given.
     template <class E>
     auto keeper(std::vector<reply<E>>& kept)
     {
         return [&kept](const E&, reply<E> answer) { kept.push_back(std::move(answer)); };
     }
+};
+
+// An event with an answer whose copy throws.
+struct picky {
+    static constexpr std::string_view event_name = "picky";
+    struct uncopyable {
+        uncopyable() = default;
+        uncopyable(const uncopyable&) { throw std::runtime_error("no copy"); }
+        uncopyable(uncopyable&&) = default;
+        uncopyable& operator=(const uncopyable&) = delete;
+        uncopyable& operator=(uncopyable&&) = default;
+        ~uncopyable() = default;
+    };
+    using answer = std::variant<observe, uncopyable>;
+    struct outcome {
+        bool accepted = false;
+    };
+    struct fold {
+        flow accept(uncopyable&&, const handler_info&, draft<picky>&)
+        {
+            accepted = true;
+            return flow::stop;
+        }
+        flow fail(failure&&, const handler_info&, draft<picky>&) { return flow::stop; }
+        outcome finish(draft<picky>&) && { return {accepted}; }
+        bool accepted = false;
+    };
 };
 
 }  // namespace
@@ -431,6 +466,192 @@ BOOST_AUTO_TEST_CASE(cancelling_from_inside_a_handler_stops_the_rest)
         BOOST_TEST((*got.ec == errc::cancelled));
         BOOST_TEST(!asked);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_timeout_runs_from_the_call_of_its_handler_whatever_came_before)
+{
+    async_chain<gate> handlers(io.get_executor(), time);
+    handlers.add({}, [&](const gate&) { time.advance(1h); });
+    handlers.add({.timeout = 50ms}, [](const gate&) { return gate::rewrite{"1"}; });
+    handlers.add({.from = origin::extension}, [&](const gate&) -> block {
+        time.advance(1h);
+        throw std::runtime_error("slow and broken");
+    });
+    handlers.add({.timeout = 50ms},
+                 [](const gate& e, reply<gate> answer) { answer(gate::rewrite{e.text + "2"}); });
+    completion<gate> got;
+    handlers.async_dispatch(event(), got.handler());
+    time.advance(1h);  // the loop was busy
+    run();
+    BOOST_REQUIRE(got.done());
+    BOOST_TEST(got.outcome.text == "12");
+    BOOST_TEST(got.outcome.failures.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_that_fails_late_leaves_no_time_to_the_next)
+{
+    async_chain<gate_shared> handlers(io.get_executor(), time);
+    handlers.add({.from = origin::extension}, [&](const gate_shared&) -> block {
+        time.advance(60s);
+        throw std::runtime_error("slow and broken");
+    });
+    bool asked = false;
+    handlers.add({.from = origin::extension}, [&](const gate_shared&) { asked = true; });
+    completion<gate_shared> got;
+    handlers.async_dispatch(event<gate_shared>(), got.handler());
+    run();
+    BOOST_TEST(!asked);
+    BOOST_TEST((got.outcome.failures.at(1).code == errc::not_started));
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_fires_no_slot_of_a_handler_that_has_answered)
+{
+    async_chain<gate> handlers(io.get_executor(), time);
+    std::optional<reply<gate>> kept;
+    int fired = 0;
+    handlers.add({}, [&](const gate&, reply<gate> answer) {
+        answer.get_cancellation_slot().assign([&](asio::cancellation_type) { ++fired; });
+        kept.emplace(std::move(answer));
+    });
+    asio::cancellation_signal stop;
+    completion<gate> got;
+    handlers.async_dispatch(event(), asio::bind_cancellation_slot(stop.slot(), got.handler()));
+    run();
+    stop.emit(asio::cancellation_type::total);  // is on its way
+    (*kept)();                                  // and what the slot was for may be gone from here
+    run();
+    BOOST_REQUIRE(got.done());
+    BOOST_TEST((*got.ec == errc::cancelled));
+    BOOST_TEST(fired == 0);
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_may_race_with_the_end_on_a_pool)
+{
+    asio::thread_pool pool(4);
+    async_chain<gate> handlers(pool.get_executor());
+    handlers.add({}, [&pool](const gate&, reply<gate> answer) {
+        asio::post(pool, [answer = std::move(answer)]() mutable { answer(); });
+    });
+    constexpr int events = 200;
+    std::atomic<int> completed{0};
+    for (int i = 0; i != events; ++i) {
+        // As a coroutine does: the operation and its cancellation on a strand of their own.
+        const auto strand = asio::make_strand(pool);
+        asio::post(strand, [&, strand] {
+            const auto stop = std::make_shared<asio::cancellation_signal>();
+            handlers.async_dispatch(
+                gate{},
+                asio::bind_cancellation_slot(
+                    stop->slot(), asio::bind_executor(strand, [&, stop](error_code, gate::outcome) {
+                        ++completed;
+                    })));
+            asio::post(strand, [stop] { stop->emit(asio::cancellation_type::total); });
+        });
+    }
+    pool.join();
+    BOOST_TEST(completed.load() == events);
+}
+
+BOOST_AUTO_TEST_CASE(the_destructor_of_a_removed_handler_may_use_the_chain)
+{
+    struct remover {
+        async_chain<gate>* from;
+        handler_id* other;
+        ~remover() { from->remove(*other); }
+    };
+    async_chain<gate> handlers(io.get_executor(), time);
+    handler_id other{};
+    auto held = std::make_unique<remover>();
+    held->from = &handlers;
+    held->other = &other;
+    const auto guard = handlers.add({}, [h = std::move(held)](const gate&) {});
+    other = handlers.add({}, [](const gate&) {});
+    BOOST_TEST(handlers.remove(guard));
+    BOOST_TEST(handlers.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_fold_that_throws_ends_the_dispatch_with_the_safe_outcome)
+{
+    for (const bool later : {false, true}) {
+        async_chain<brittle> handlers(io.get_executor(), time);
+        std::optional<reply<brittle>> kept;
+        if (later) {
+            handlers.add({}, [&](const brittle&, reply<brittle> answer) {
+                kept.emplace(std::move(answer));
+            });
+        } else {
+            handlers.add({}, [](const brittle&) { return block{"crack"}; });
+        }
+        std::optional<error_code> ec;
+        bool allowed = true;
+        handlers.async_dispatch({}, [&](error_code e, brittle::outcome outcome) {
+            ec = e;
+            allowed = outcome.allowed;
+        });
+        run();
+        if (kept) (*kept)(block{"crack"});
+        run();
+        BOOST_REQUIRE(ec.has_value());
+        BOOST_TEST((*ec == errc::threw));
+        BOOST_TEST(!allowed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_cannot_be_copied_is_still_owed)
+{
+    async_chain<picky> handlers(io.get_executor(), time);
+    std::optional<reply<picky>> kept;
+    handlers.add({}, keeper_of(kept));
+    std::optional<bool> moved_in;
+    handlers.async_dispatch({}, [&](error_code, picky::outcome o) { moved_in = o.accepted; });
+    run();
+    picky::uncopyable said;
+    BOOST_CHECK_THROW((*kept)(said), std::runtime_error);
+    BOOST_TEST(kept->awaited());
+    auto& same = *kept;
+    *kept = std::move(same);  // to itself
+    BOOST_TEST(kept->awaited());
+    (*kept)(std::move(said));
+    run();
+    BOOST_REQUIRE(moved_in.has_value());
+    BOOST_TEST(*moved_in);
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_that_outlives_its_throwing_handler_keeps_its_version_of_the_event)
+{
+    async_chain<gate> handlers(io.get_executor(), time);
+    std::optional<reply<gate>> kept;
+    const gate* seen = nullptr;
+    handlers.add({}, [](const gate&) { return gate::rewrite{"one"}; });
+    handlers.add({.from = origin::extension}, [&](const gate& e, reply<gate> answer) {
+        seen = &e;
+        kept.emplace(std::move(answer));
+        throw std::runtime_error("boom");
+    });
+    handlers.add({}, [](const gate&) { return gate::rewrite{"two"}; });
+    completion<gate> got;
+    handlers.async_dispatch(event(), got.handler());
+    run();
+    BOOST_TEST(got.outcome.text == "two");
+    BOOST_TEST(seen->text == "one");
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_dispatch_is_traced_to_its_end)
+{
+    recorder seen;
+    async_chain<gate> handlers(io.get_executor(), time, &seen);
+    std::vector<reply<gate>> kept;
+    handlers.add({.name = "a"}, keeper(kept));
+    handlers.add({.name = "b"}, [](const gate&) {});
+    asio::cancellation_signal stop;
+    completion<gate> got;
+    handlers.async_dispatch(event(), asio::bind_cancellation_slot(stop.slot(), got.handler()));
+    run();
+    stop.emit(asio::cancellation_type::total);
+    run();
+    BOOST_REQUIRE(seen.spans.size() == 2U);
+    BOOST_TEST((seen.spans[0].ran && seen.spans[0].failed));
+    BOOST_TEST(!seen.spans[1].ran);
 }
 
 BOOST_AUTO_TEST_CASE(cancelling_after_the_end_changes_nothing)

@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_dispatch_in_flight_keeps_the_handlers_that_it_started_wit
     BOOST_TEST(asked == "new");
 }
 
-BOOST_AUTO_TEST_CASE(a_nested_dispatch_sees_what_was_removed_before_it_and_not_what_was_added)
+BOOST_AUTO_TEST_CASE(a_nested_dispatch_has_the_handlers_of_its_own_moment)
 {
     std::string asked;
     handler_id last{};
@@ -210,10 +210,70 @@ BOOST_AUTO_TEST_CASE(a_nested_dispatch_sees_what_was_removed_before_it_and_not_w
     });
     last = handlers.add({}, [&](const gate& e) { asked += "2" + e.text; });
     handlers.dispatch(event("outer"));
-    BOOST_TEST(asked == "1outer1inner2outer");
+    BOOST_TEST(asked == "1outer1inner+inner2outer");
     asked.clear();
     handlers.dispatch(event("next"));
     BOOST_TEST(asked == "1next+next");
+}
+
+BOOST_AUTO_TEST_CASE(a_gate_that_a_handler_adds_holds_in_the_next_dispatch_also_if_it_is_nested)
+{
+    bool nested_allowed = true;
+    handlers.add({}, [&](const gate& e) {
+        if (e.text != "outer") return;
+        handlers.add({}, [](const gate&) { return block{"no"}; });
+        nested_allowed = handlers.dispatch(event("inner")).allowed;
+    });
+    BOOST_TEST(handlers.dispatch(event("outer")).allowed);
+    BOOST_TEST(!nested_allowed);
+}
+
+BOOST_AUTO_TEST_CASE(the_destructor_of_a_removed_handler_may_remove_others)
+{
+    struct remover {
+        chain<gate>* from;
+        std::vector<handler_id>* others;
+        ~remover()
+        {
+            for (const auto id : *others) from->remove(id);
+        }
+    };
+    std::string asked;
+    std::vector<handler_id> others;
+    auto held = std::make_unique<remover>();
+    held->from = &handlers;
+    held->others = &others;
+    handlers.add({}, [&](const gate&) { asked += "1"; });
+    const auto guard = handlers.add({}, [h = std::move(held)](const gate&) {});
+    others.push_back(handlers.add({}, [&](const gate&) { asked += "2"; }));
+    others.push_back(handlers.add({}, [&](const gate&) { asked += "3"; }));
+    handlers.add({}, [&](const gate&) { asked += "4"; });
+    BOOST_TEST(handlers.remove(guard));
+    BOOST_TEST(handlers.size() == 2U);
+    handlers.dispatch(event("x"));
+    BOOST_TEST(asked == "14");
+}
+
+BOOST_AUTO_TEST_CASE(the_destructor_of_a_handler_may_use_the_chain_that_is_being_destroyed)
+{
+    struct remover {
+        chain<gate>* from;
+        handler_id* id;
+        int* removed;
+        ~remover() { *removed += from->remove(*id); }
+    };
+    int removed = 0;
+    handler_id other{};
+    {
+        chain<gate> short_lived;
+        auto held = std::make_unique<remover>();
+        held->from = &short_lived;
+        held->id = &other;
+        held->removed = &removed;
+        short_lived.add({}, [h = std::move(held)](const gate&) {});
+        other = short_lived.add({}, [](const gate&) {});
+    }
+    BOOST_TEST(removed == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_removed_handler_is_destroyed_once_the_chain_is_idle)
@@ -228,6 +288,39 @@ BOOST_AUTO_TEST_CASE(a_removed_handler_is_destroyed_once_the_chain_is_idle)
     handlers.dispatch(event("x"));
     BOOST_TEST(during == 2);
     BOOST_TEST(held.use_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_fold_throws_is_no_failure_of_the_handler)
+{
+    chain<brittle> fragile;
+    fragile.add({}, [](const brittle&) { return block{"crack"}; });
+    fragile.add({}, [](const brittle&) { return block{"not reached"}; });
+    BOOST_CHECK_EXCEPTION(fragile.dispatch({}), std::runtime_error,
+                          [](const auto& e) { return e.what() == std::string("crack"); });
+    BOOST_TEST(fragile.size() == 2U);  // and the chain can be used as before
+    BOOST_CHECK_THROW(fragile.dispatch({}), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(members_may_have_the_names_that_constants_have)
+{
+    chain<named_like_constants> handlers_of_it;
+    handlers_of_it.add({}, [](const named_like_constants& e) {
+        return named_like_constants::rename{e.name + "!"};
+    });
+    BOOST_TEST(handlers_of_it.dispatch({.name = "x", .deadline = 3}).name == "x!");
+}
+
+BOOST_AUTO_TEST_CASE(a_functor_that_could_also_take_a_reply_is_asked_at_once)
+{
+    struct both {
+        void operator()(const gate&) const { ++*asked; }
+        void operator()(const gate&, reply<gate>) const {}
+        int* asked;
+    };
+    int asked = 0;
+    handlers.add({}, both{&asked});
+    handlers.dispatch(event("x"));
+    BOOST_TEST(asked == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_notification_collects_the_failures_and_stops_for_none)

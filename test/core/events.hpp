@@ -7,6 +7,7 @@
 #include <belay/core/trace.hpp>
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -111,6 +112,49 @@ struct note {
     using fold = notify_fold<note>;
 
     int value = 0;
+};
+
+// Its fold throws the reason of a block.
+struct brittle {
+    static constexpr std::string_view event_name = "brittle";
+    using answer = std::variant<observe, block>;
+    struct outcome {
+        bool allowed = false;
+    };
+    struct fold {
+        flow accept(block&& said, const handler_info&, draft<brittle>&)
+        {
+            throw std::runtime_error(said.reason);
+        }
+        flow fail(failure&&, const handler_info&, draft<brittle>&) { return flow::proceed; }
+        outcome finish(draft<brittle>&) && { return {true}; }
+    };
+};
+
+// Data members whose names are those of constants that an event or an answer may have.
+struct named_like_constants {
+    static constexpr std::string_view event_name = "named_like_constants";
+    struct rename {
+        std::string name{};
+    };
+    using answer = std::variant<observe, rename>;
+    struct outcome {
+        std::string name{};
+    };
+    struct fold {
+        flow accept(rename&& said, const handler_info&, draft<named_like_constants>& event)
+        {
+            event.edit().name = std::move(said.name);
+            return flow::proceed;
+        }
+        flow fail(failure&&, const handler_info&, draft<named_like_constants>&)
+        {
+            return flow::proceed;
+        }
+        outcome finish(draft<named_like_constants>& event) && { return {event.view().name}; }
+    };
+    std::string name{};
+    int deadline = 0;
 };
 
 // Keeps what it was told.

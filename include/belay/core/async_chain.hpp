@@ -31,7 +31,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 
-#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -63,6 +63,8 @@ public:
     };
 
     virtual ~clock() = default;
+
+    /// From any thread; must not call back.
     virtual time_point now() const noexcept = 0;
     virtual std::unique_ptr<timer> make_timer(const boost::asio::any_io_executor& executor) = 0;
 
@@ -131,58 +133,70 @@ std::shared_ptr<async_handler<E>> erase(Handler handler)
 // The handlers of a chain at one moment. A dispatch keeps the list that it started with.
 template <class E>
 struct handler_list {
-    struct slot {
+    struct entry {
         std::shared_ptr<async_handler<E>> handler;
         handler_info info;
         handler_id id;
     };
-    std::vector<slot> slots;
+    std::vector<entry> entries;
     bool waits = false;  // whether one of them answers later
 };
 
-// The list that a chain has now. Changing it makes a new one.
+// The list that a chain has now. Changing it makes a new one; the old one, and with it a handler that
+// was removed, is destroyed outside the lock, since its destructor may come back here.
 template <class E>
 class handler_registry {
 public:
+    using list_pointer = std::shared_ptr<const handler_list<E>>;
+
+    handler_registry() = default;
+    handler_registry(const handler_registry&) = delete;
+    handler_registry& operator=(const handler_registry&) = delete;
+    ~handler_registry() { const auto last = replace(std::make_shared<handler_list<E>>()); }
+
     handler_id add(handler_info info, std::shared_ptr<async_handler<E>> handler)
     {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         const auto id = static_cast<handler_id>(++last_id_);
-        auto changed = std::make_shared<handler_list<E>>(*list_);
-        changed->slots.push_back({std::move(handler), std::move(info), id});
-        replace(std::move(changed));
+        auto changed = std::make_shared<handler_list<E>>();
+        changed->entries = list_->entries;
+        changed->entries.push_back({std::move(handler), std::move(info), id});
+        const auto before = replace(std::move(changed));
+        lock.unlock();
         return id;
     }
 
     bool remove(handler_id id)
     {
-        const std::lock_guard lock(mutex_);
-        auto changed = std::make_shared<handler_list<E>>(*list_);
-        if (std::erase_if(changed->slots, [&](const auto& one) { return one.id == id; }) == 0) {
-            return false;
-        }
-        replace(std::move(changed));
+        std::unique_lock lock(mutex_);
+        auto changed = std::make_shared<handler_list<E>>();
+        changed->entries = list_->entries;
+        const auto is_it = [&](const auto& one) { return one.id == id; };
+        if (std::erase_if(changed->entries, is_it) == 0) return false;
+        const auto before = replace(std::move(changed));
+        lock.unlock();
         return true;
     }
 
-    std::shared_ptr<const handler_list<E>> list() const
+    list_pointer list() const
     {
         const std::lock_guard lock(mutex_);
         return list_;
     }
 
 private:
-    void replace(std::shared_ptr<handler_list<E>> changed)
+    [[nodiscard]] list_pointer replace(std::shared_ptr<handler_list<E>> changed)
     {
         std::size_t position = 0;
-        for (auto& one : changed->slots) one.info.position = ++position;
-        changed->waits = std::ranges::any_of(
-            changed->slots, [](const auto& one) { return !one.handler->immediate(); });
-        list_ = std::move(changed);
+        for (auto& one : changed->entries) {
+            one.info.position = ++position;
+            changed->waits = changed->waits || !one.handler->immediate();
+        }
+        return std::exchange(list_, std::move(changed));
     }
 
     mutable std::mutex mutex_;
-    std::shared_ptr<const handler_list<E>> list_ = std::make_shared<handler_list<E>>();
+    list_pointer list_ = std::make_shared<handler_list<E>>();
     unsigned long long last_id_ = 0;
 };
 
@@ -193,9 +207,10 @@ class pending_call final : public call_base<E> {
 public:
     using time_point = clock::time_point;
     using said = typename call_base<E>::said;
-    using slot = typename handler_list<E>::slot;
+    using failed = typename call_base<E>::failed;
+    using entry = typename handler_list<E>::entry;
 
-    pending_call(std::weak_ptr<flight<E>> owner, std::shared_ptr<const slot> handler,
+    pending_call(std::weak_ptr<flight<E>> owner, std::shared_ptr<const entry> handler,
                  std::shared_ptr<const E> event, time_point deadline, clock& time) noexcept
         : owner_(std::move(owner)),
           handler_(std::move(handler)),
@@ -210,7 +225,7 @@ public:
             handler_->handler->start(*event_, reply<E>(self));
         } catch (...) {
             // Whatever it had said before it threw does not count.
-            settle({failure{errc::threw, info(), message_of(std::current_exception())}}, true);
+            settle(failed{errc::threw, message_of(std::current_exception())}, true);
         }
     }
 
@@ -242,11 +257,12 @@ public:
         return said_.has_value();
     }
 
-    // Nothing that is said from now on counts.
-    void close() noexcept
+    // Nothing that is said from now on counts. Whether it had been answered.
+    bool close() noexcept
     {
         const std::lock_guard lock(mutex_);
         state_ = state::closed;
+        return said_.has_value();
     }
 
     said& answer() noexcept { return *said_; }  // if answered()
@@ -273,7 +289,7 @@ private:
     std::optional<said> said_;
     time_point answered_at_{};
     const std::weak_ptr<flight<E>> owner_;
-    const std::shared_ptr<const slot> handler_;
+    const std::shared_ptr<const entry> handler_;
     const std::shared_ptr<const E> event_;
     const time_point deadline_;
     clock& clock_;
@@ -293,15 +309,21 @@ struct flight_plan {
 };
 
 // One dispatch. If all handlers of the chain answer at once it runs to its end where it was
-// started; else it runs on a strand of its own.
+// started; else it runs on a strand of its own, and is at each moment in one of these states:
+//
+//     advancing    running_ is null, or the call whose handler is being started or concluded
+//     waiting      idle_; running_ is the call, armed_for_ is the same call; the timer's handler
+//                  owns the dispatch, and the call has promised to announce its answer
+//     over         running_ is null, the completion handler is gone
+//
+// resume() takes it from waiting to advancing, whoever calls it and however often.
 template <class E>
 class flight : public std::enable_shared_from_this<flight<E>> {
 public:
     explicit flight(flight_plan<E> plan)
         : plan_(std::move(plan)),
           folding_(*plan_.event, plan_.trace),
-          now_(plan_.time.now()),
-          fsm_(plan_.last - plan_.first, deadline_of<E>(), now_)
+          fsm_(plan_.last - plan_.first, deadline_of<E>(), plan_.time.now())
     {}
 
     virtual ~flight() = default;
@@ -313,17 +335,14 @@ public:
         boost::asio::dispatch(*strand_, [self = this->shared_from_this()] { self->advance(); });
     }
 
-    // From the executor, or from a handler that is being asked.
+    // From any thread.
     void cancel()
     {
-        if (!strand_) return fsm_.cancel();
-        boost::asio::dispatch(*strand_, [self = this->shared_from_this()] {
-            self->fsm_.cancel();
-            self->resume();
-        });
+        cancelled_ = true;
+        if (strand_) announce();
     }
 
-    // The running call has its answer; from any thread.
+    // Something has happened that a waiting dispatch wants to know; from any thread.
     void announce()
     {
         boost::asio::post(*strand_, [self = this->shared_from_this()] { self->resume(); });
@@ -336,7 +355,7 @@ public:
         return folding_.ask(handler, info, [&]() -> std::optional<failure> {
             if (fsm_.until() == clock::time_point::max()) return std::nullopt;
             now_ = plan_.time.now();
-            return late(now_, info);
+            return late(*now_, info);
         });
     }
 
@@ -347,6 +366,7 @@ protected:
 
 private:
     using timer_strand = boost::asio::strand<boost::asio::any_io_executor>;
+    using entry = typename handler_list<E>::entry;
 
     // Owns the dispatch while it waits. If the event loop dies first, so does this, and with it
     // everything of the dispatch that needs the loop.
@@ -384,37 +404,48 @@ private:
     // Goes on from where it stands until it is finished or has to wait.
     void advance()
     {
-        for (;;) {
-            if (running_) {
-                if (conclude()) continue;
-                arm();
-                idle_ = running_->await();
-                if (idle_) return;
-            } else if (fsm_.finished()) {
-                return finish();
-            } else {
-                step();
+        try {
+            for (;;) {
+                if (cancelled_) fsm_.cancel();
+                if (running_) {
+                    if (conclude()) continue;
+                    arm();
+                    idle_ = running_->await();
+                    if (idle_) return;
+                } else if (fsm_.finished()) {
+                    return finish();
+                } else {
+                    step();
+                }
             }
+        } catch (...) {
+            // The fold, or memory. Nobody is asked any more, and the default outcome is the safe one.
+            if (running_) abandon();
+            end();
+            complete(errc::threw, {});
         }
     }
 
     void step()
     {
-        const auto& slot = plan_.handlers->slots[plan_.first + fsm_.index()];
-        if (fsm_.next(now_, slot.info.timeout) == chain_fsm::action::not_started) {
-            fsm_.settled(folding_.fail(overdue(errc::not_started, slot.info), slot.info));
-        } else if (slot.handler->immediate()) {
-            fsm_.settled(slot.handler->ask(*this, slot.info));
+        const auto& one = plan_.handlers->entries[plan_.first + fsm_.index()];
+        const bool timed = one.info.timeout || deadline_of<E>().of != deadline_rule::scope::none;
+        if (timed && !now_) now_ = plan_.time.now();
+        const auto now = now_.value_or(clock::time_point());
+        now_.reset();  // the handler takes its time
+        if (fsm_.next(now, one.info.timeout) == chain_fsm::action::not_started) {
+            fsm_.settled(folding_.fail(overdue(errc::not_started, one.info), one.info));
+        } else if (one.handler->immediate()) {
+            fsm_.settled(one.handler->ask(*this, one.info));
         } else {
-            start(slot);
+            start(one);
         }
     }
 
-    void start(const typename handler_list<E>::slot& slot)
+    void start(const entry& one)
     {
-        using kept = std::shared_ptr<const typename handler_list<E>::slot>;
         running_ = std::make_shared<pending_call<E>>(
-            this->weak_from_this(), kept(plan_.handlers, &slot),
+            this->weak_from_this(), std::shared_ptr<const entry>(plan_.handlers, &one),
             draft_access::lend(folding_.event(), plan_.event), fsm_.until(), plan_.time);
         folding_.begin();
         const auto call = running_;
@@ -429,14 +460,22 @@ private:
         const auto& info = call->info();
         if (fsm_.cancelled()) {
             abandon();
+            folding_.interrupt(info);
+            fsm_.settled(flow::stop);
         } else if (call->answered()) {
             running_.reset();
             call->close();
-            const auto in_time = [&] { return late(call->answered_at(), info); };
-            auto* answer = std::get_if<0>(&call->answer());
-            fsm_.settled(answer ? folding_.take(std::move(*answer), info, in_time)
-                                : folding_.fail(std::get<1>(std::move(call->answer())), info));
-        } else if (auto why = late(now_, info)) {
+            if (auto* answer = std::get_if<0>(&call->answer())) {
+                const auto in_time = [&] { return late(call->answered_at(), info); };
+                fsm_.settled(folding_.take(std::move(*answer), info, in_time));
+            } else {
+                // If it threw, whoever has its reply may still be reading the event.
+                draft_access::abandon(folding_.event());
+                auto& why = std::get<1>(call->answer());
+                if (why.message.empty()) why.message = make_error_code(why.code).message();
+                fsm_.settled(folding_.fail({why.code, info, std::move(why.message)}, info));
+            }
+        } else if (auto why = late(*now_, info)) {
             abandon();
             fsm_.settled(folding_.fail(*std::move(why), info));
         } else {
@@ -446,12 +485,17 @@ private:
         return true;
     }
 
-    void abandon()
+    void abandon() noexcept
     {
         const auto call = std::exchange(running_, nullptr);
-        call->close();
         draft_access::abandon(folding_.event());
-        call->stop().emit(boost::asio::cancellation_type::terminal);
+        // After an answer, what the slot was bound to may be gone.
+        if (call->close()) return;
+        try {
+            call->stop().emit(boost::asio::cancellation_type::terminal);
+        } catch (...) {
+            // A cancellation handler that throws has heard of the cancellation.
+        }
     }
 
     // Also without a deadline: the wait keeps the event loop at work, and sees it die.
@@ -465,15 +509,24 @@ private:
 
     void finish()
     {
-        timer_.reset();
-        armed_for_.reset();
-        if (fsm_.cancelled()) return complete(errc::cancelled, {});
         if (folding_.traced()) {
-            for (auto i = plan_.first + fsm_.index(); i != plan_.last; ++i) {
-                folding_.skip(plan_.handlers->slots[i].info);
+            for (auto i = plan_.first + fsm_.index(); i < plan_.last; ++i) {
+                folding_.skip(plan_.handlers->entries[i].info);
             }
         }
-        complete({}, std::move(folding_).finish());
+        if (fsm_.cancelled()) {
+            end();
+            return complete(errc::cancelled, {});
+        }
+        auto outcome = std::move(folding_).finish();
+        end();
+        complete({}, std::move(outcome));
+    }
+
+    void end() noexcept
+    {
+        timer_.reset();
+        armed_for_.reset();
     }
 
     // The event loop is being destroyed.
@@ -481,8 +534,7 @@ private:
     {
         std::exchange(running_, nullptr)->close();
         idle_ = false;
-        timer_.reset();
-        armed_for_.reset();
+        end();
         forget();
     }
 
@@ -502,13 +554,14 @@ private:
 
     const flight_plan<E> plan_;
     folding<E> folding_;
-    clock::time_point now_;
     chain_fsm fsm_;
+    std::optional<clock::time_point> now_;  // if it was read since the last handler was called
     std::optional<timer_strand> strand_;
+    std::atomic<bool> cancelled_{false};
     std::shared_ptr<pending_call<E>> running_;
     std::shared_ptr<pending_call<E>> armed_for_;
     std::unique_ptr<clock::timer> timer_;
-    bool idle_ = false;  // waiting for the running call
+    bool idle_ = false;
 };
 
 // A dispatch that completes an asynchronous operation.
@@ -541,11 +594,12 @@ private:
     {
         auto handler = *std::move(handler_);
         handler_.reset();
-        auto slot = boost::asio::get_associated_cancellation_slot(handler);
-        if (slot.is_connected()) slot.clear();
         const auto executor = boost::asio::get_associated_executor(handler, this->io_executor());
         auto finished = [handler = std::move(handler), ec, outcome = std::move(outcome),
                          work = std::move(work_)]() mutable {
+            // Here, on the handler's executor, since that is where cancellations are emitted.
+            auto slot = boost::asio::get_associated_cancellation_slot(handler);
+            if (slot.is_connected()) slot.clear();
             work.reset();
             std::move(handler)(ec, std::move(outcome));
         };
@@ -575,10 +629,14 @@ private:
 /// no time for are not started, and fail with `errc::not_started`. What each failure means is said
 /// by the fold of the event.
 ///
+/// A `timeout` of zero or less is over at once. What a handler throws is a failure of it.
+///
 /// All members may be called from any thread. The chain must outlive the start of a dispatch, not
-/// its end. If all its handlers answer at once, a dispatch runs them inside the initiating function;
-/// else it runs on a strand of the executor. A dispatch in flight keeps the handlers that it started
-/// with, and dispatches may overlap: a handler may be called by several of them at a time.
+/// its end. If all its handlers answer at once, a dispatch runs them inside the initiating function.
+/// Else it runs all of them on a strand of the executor, the first inside the initiating function if
+/// that is called there. A dispatch in flight keeps the handlers that it started with, also those
+/// that are removed meanwhile, and dispatches may overlap: a handler may be called by several of
+/// them at a time, and so may the trace sink.
 template <class E>
 class async_chain {
     static_assert(detail::check_event<E>());
@@ -604,18 +662,21 @@ public:
     /// Removes a handler; false if there is none of that id (any more).
     bool remove(handler_id id) { return handlers_.remove(id); }
 
-    std::size_t size() const { return handlers_.list()->slots.size(); }
+    std::size_t size() const { return handlers_.list()->entries.size(); }
 
     /// @par Completion signature
     /// `void(error_code, outcome)`, always through a post to the chain's executor.
     ///
     /// @par Errors
-    /// `errc::cancelled`, with a default-constructed outcome. What handlers do wrong is no error of
-    /// the operation: their event's fold makes it part of the outcome.
+    /// `errc::cancelled`, and `errc::threw` if the fold threw, with a default-constructed outcome. What
+    /// handlers do wrong is no error of the operation: their event's fold makes it part of the outcome.
     ///
     /// @par Per-operation cancellation
     /// Of any type: cancels and abandons the running handler and completes, whether or not the
-    /// handler heeds it. Emit it on the chain's executor.
+    /// handler heeds it. Emit it where the completion handler runs.
+    ///
+    /// g++ 12 destroys a braced temporary twice if it stands inside a `co_await` expression: name the
+    /// event first, and move it in.
     template <boost::asio::completion_token_for<void(error_code, outcome_of<E>)> Token =
                   boost::asio::deferred_t>
     auto async_dispatch(E event, Token&& token = Token())
@@ -636,7 +697,7 @@ private:
         void operator()(Completion&& completion, E event) const
         {
             auto handlers = chain->handlers_.list();
-            const auto count = handlers->slots.size();
+            const auto count = handlers->entries.size();
             using operation = detail::dispatch_op<E, std::decay_t<Completion>>;
             std::make_shared<operation>(
                 detail::flight_plan<E>{chain->executor_, chain->time_, chain->trace_,

@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,9 +24,12 @@ namespace belay {
 
 /// Asks its handlers about an event, in the order in which they were added, on the caller's thread.
 ///
-/// A dispatch allocates nothing unless a handler, or the fold, does. Handlers may dispatch on the
-/// chain that is running them, and may add to it and remove from it: a dispatch in flight keeps the
-/// handlers that it started with, so one that is added is first asked at the next event.
+/// A dispatch allocates nothing unless a handler, or the fold, does. What a handler throws is a
+/// failure; what the fold throws leaves `dispatch`.
+///
+/// Handlers may dispatch on the chain that is running them, and may add to it and remove from it, as
+/// their destructors may: a dispatch in flight keeps the handlers that it started with, the next one,
+/// also one that is nested in it, has those of its own moment.
 ///
 /// `handler_info::timeout` and `E::deadline` mean nothing here: nobody can stop a function that is
 /// running. A handler that may take long belongs in an async_chain.
@@ -38,10 +40,13 @@ class chain {
     static_assert(detail::check_event<E>());
 
 public:
+    /// `trace` must outlive the chain.
     explicit chain(trace_sink* trace = nullptr) noexcept : trace_(trace) {}
 
     chain(const chain&) = delete;
     chain& operator=(const chain&) = delete;
+
+    ~chain() { const auto last = std::move(handlers_); }  // their destructors find an empty chain
 
     /// Adds a handler after the others. `info.position` is set by the chain.
     template <class Handler>
@@ -49,38 +54,30 @@ public:
     {
         static_assert(detail::check_handler<E, Handler, detail::waits::never>());
         const auto id = static_cast<handler_id>(++last_id_);
-        added_.push_back({[h = std::move(handler)](detail::folding<E>& dispatch,
-                                                   const handler_info& who) mutable {
-                              return dispatch.ask(h, who);
-                          },
-                          std::make_unique<handler_info>(std::move(info)), id, alive});
-        stale_ = true;
-        tidy();
+        handlers_.push_back(std::make_unique<entry>(
+            entry{[h = std::move(handler)](detail::folding<E>& dispatch,
+                                           const handler_info& who) mutable {
+                      return dispatch.ask(h, who);
+                  },
+                  std::move(info), id, never}));
+        number();
         return id;
     }
 
     /// Removes a handler; false if there is none of that id (any more).
     bool remove(handler_id id)
     {
-        for (auto* slots : {&slots_, &added_}) {
-            for (auto& one : *slots) {
-                if (one.id != id || one.removed != alive) continue;
-                one.removed = now_;
-                stale_ = true;
-                tidy();
-                return true;
-            }
-        }
-        return false;
+        const auto found = std::ranges::find_if(
+            handlers_, [&](const auto& one) { return one->id == id && one->removed == never; });
+        if (found == handlers_.end()) return false;
+        (*found)->removed = ++now_;
+        ++dead_;
+        tidy();
+        return true;
     }
 
     /// How many handlers the next event will find.
-    std::size_t size() const noexcept
-    {
-        const auto living = [](const auto& one) { return one.removed == alive; };
-        return static_cast<std::size_t>(std::ranges::count_if(slots_, living) +
-                                        std::ranges::count_if(added_, living));
-    }
+    std::size_t size() const noexcept { return handlers_.size() - dead_; }
 
     /// Asks every handler until one decides.
     outcome_of<E> dispatch(const E& event)
@@ -88,13 +85,14 @@ public:
         const flight here(*this);
         detail::folding<E> folding(event, trace_);
         auto then = flow::proceed;
-        for (auto& one : slots_) {
-            if (one.removed <= here.started) continue;
+        for (std::size_t i = 0; i != here.count; ++i) {
+            auto& one = *handlers_[i];
+            if (one.removed < here.started) continue;
             if (then == flow::stop) {
                 if (!folding.traced()) break;
-                folding.skip(*one.info);
+                folding.skip(one.info);
             } else {
-                then = one.call(folding, *one.info);
+                then = one.call(folding, one.info);
             }
         }
         return std::move(folding).finish();
@@ -102,54 +100,64 @@ public:
 
 private:
     using moment = unsigned long long;
-    static constexpr moment alive = ~moment{0};
+    static constexpr moment never = ~moment{0};
 
-    struct slot {
+    struct entry {
         detail::unique_function<flow(detail::folding<E>&, const handler_info&)> call;
-        std::unique_ptr<handler_info> info;
+        handler_info info;
         handler_id id;
-        moment removed;  // the flights that started at or after this moment do not see it
+        moment removed;  // dispatches that started later do not see it
     };
 
-    // While a dispatch is in flight, slots_ neither grows nor shrinks.
+    // A dispatch: while there is one, the list only grows at its end.
     struct flight {
-        explicit flight(chain& owner) noexcept : owner_(owner), started(++owner.now_)
+        explicit flight(chain& owner) noexcept
+            : chain_(owner), started(++owner.now_), count(owner.handlers_.size())
         {
-            ++owner.in_flight_;
-            ++owner.now_;
+            ++chain_.in_flight_;
         }
         ~flight()
         {
-            --owner_.in_flight_;
-            owner_.tidy();
+            --chain_.in_flight_;
+            chain_.tidy();
         }
         flight(const flight&) = delete;
         flight& operator=(const flight&) = delete;
 
     private:
-        chain& owner_;
+        chain& chain_;
 
     public:
         const moment started;
+        const std::size_t count;
     };
 
-    // Takes in what was added and drops what was removed, once nobody is looking.
+    // Destroys what was removed, once nobody is looking: one at a time, since a destructor may come
+    // back here.
     void tidy() noexcept
     {
-        if (!stale_ || in_flight_ != 0) return;
-        std::ranges::move(added_, std::back_inserter(slots_));
-        added_.clear();
-        std::erase_if(slots_, [](const slot& one) { return one.removed != alive; });
-        std::size_t position = 0;
-        for (auto& one : slots_) one.info->position = ++position;
-        stale_ = false;
+        while (dead_ != 0 && in_flight_ == 0) {
+            const auto found = std::ranges::find_if(
+                handlers_, [](const auto& one) { return one->removed != never; });
+            const auto dead = std::move(*found);
+            handlers_.erase(found);
+            --dead_;
+            number();
+        }
     }
 
-    std::vector<slot> slots_;
-    std::vector<slot> added_;  // they wait there while a dispatch is in flight
+    void number() noexcept
+    {
+        std::size_t position = 0;
+        for (auto& one : handlers_) {
+            if (one->removed == never) one->info.position = ++position;
+        }
+    }
+
+    std::vector<std::unique_ptr<entry>> handlers_;  // entries stay where they are
+    std::size_t dead_ = 0;                          // removed, and still in the list
     moment now_ = 0;
     unsigned in_flight_ = 0;
-    bool stale_ = false;
     unsigned long long last_id_ = 0;
     trace_sink* trace_;
 };

@@ -19,8 +19,8 @@
 
 namespace belay::detail {
 
-template <class T, class Executor>
-struct awaited<boost::asio::awaitable<T, Executor>> {
+template <class T>
+struct awaited<boost::asio::awaitable<T>> {
     static constexpr bool known = true;
     using type = T;
 };

@@ -10,8 +10,12 @@
 //         std::string message;
 //     };
 //
-//     struct pre_commit::fold {  // default-constructible, movable, keeps no pointer to the event
-//         // Optional, one for each alternative that has a rule: "" when valid, else why not.
+//     // Made afresh for each dispatch. It is told each answer in the order of the handlers, on one
+//     // thread at a time, and ends as the outcome. Default-constructible, movable, keeps no pointer
+//     // to the event. What it throws ends the dispatch (see the chains).
+//     struct pre_commit::fold {
+//         // Optional, one for each alternative that has a rule: "" when valid, else why not. An
+//         // answer that is not valid is a failure of its handler. Asked first of all.
 //         std::string_view invalid(const belay::block&, const belay::handler_info&) const;
 //
 //         // One for each alternative but observe, which never gets here.
@@ -20,8 +24,8 @@
 //         // What a failing handler means for this event.
 //         belay::flow fail(belay::failure&&, const belay::handler_info&, belay::draft<pre_commit>&);
 //
-//         // The outcome: any default-constructible type, whose default value must be the safe one
-//         // (that is what an operation that was cancelled delivers beside its error).
+//         // The outcome, also after flow::stop: any default-constructible type, whose default value
+//         // must be the safe one (an operation that was cancelled delivers it beside its error).
 //         outcome finish(belay::draft<pre_commit>&) &&;
 //     };
 //
@@ -120,15 +124,38 @@ concept finishes = requires(Fold fold, draft<E> event) {
     requires std::default_initializable<decltype(std::move(fold).finish(event))>;
 };
 
+// A constant of the type, not a data member that happens to have the name.
+template <class T>
+concept has_name = requires { std::bool_constant<(std::string_view(T::name), true)>{}; };
+template <class E>
+concept has_event_name =
+    requires { std::bool_constant<(std::string_view(E::event_name), true)>{}; };
+template <class E>
+concept has_deadline = requires { std::bool_constant<(deadline_rule(E::deadline), true)>{}; };
+
 template <class E>
 constexpr deadline_rule deadline_of() noexcept
 {
-    if constexpr (requires { E::deadline; }) {
+    if constexpr (has_deadline<E>) {
         return E::deadline;
     } else {
         return {};
     }
 }
+
+template <class Fold, class Alternative>
+concept judges = requires(const Fold fold, const Alternative said, const handler_info info) {
+    { fold.invalid(said, info) } -> std::convertible_to<std::string_view>;
+};
+
+// Whether a fold has a member of that name, whatever its parameters: if so, it is ambiguous here.
+struct some_invalid {
+    int invalid;
+};
+template <class Fold>
+struct maybe_two_invalids : Fold, some_invalid {};
+template <class Fold>
+concept mentions_invalid = !requires { &maybe_two_invalids<Fold>::invalid; };
 
 // If a compiler brought you here, the sentence says what the event lacks; the note below it names
 // the event, and the alternative where one is at fault.
@@ -153,7 +180,19 @@ struct answer_check;
 
 template <class E, class... Alternative>
 struct answer_check<E, std::variant<Alternative...>> {
-    static consteval bool run() { return (check_alternative<E, Alternative>() && ...); }
+    using fold = typename E::fold;
+
+    static constexpr bool accepted =
+        ((std::is_same_v<Alternative, observe> || accepts<fold, Alternative, E>) && ...);
+
+    static consteval bool run()
+    {
+        static_assert(!mentions_invalid<fold> || (judges<fold, Alternative> || ...),
+                      "belay: the fold of this event has an invalid() that fits none of its "
+                      "alternatives; make it std::string_view invalid(const Alternative&, const "
+                      "handler_info&) const");
+        return (check_alternative<E, Alternative>() && ...);
+    }
 };
 
 template <class E>
@@ -187,11 +226,10 @@ consteval bool check_event()
                                          observe>) {
         static_assert(std::is_same_v<std::variant_alternative_t<0, typename E::answer>, observe>,
                       "belay: the first alternative of E::answer must be belay::observe");
-    } else if constexpr (!requires { std::string_view(E::event_name); }) {
-        static_assert(
-            requires { std::string_view(E::event_name); },
-            "belay: this event has no name; add static constexpr std::string_view "
-            "event_name");
+    } else if constexpr (!has_event_name<E>) {
+        static_assert(has_event_name<E>,
+                      "belay: this event has no name; add static constexpr std::string_view "
+                      "event_name");
     } else if constexpr (!requires { sizeof(typename E::fold); }) {
         static_assert(
             requires { sizeof(typename E::fold); },
@@ -214,6 +252,7 @@ concept event =
         sizeof(typename E::fold);
     } && detail::is_variant<typename E::answer> &&
     std::same_as<std::variant_alternative_t<0, typename E::answer>, observe> &&
+    detail::answer_check<E, typename E::answer>::accepted &&
     detail::judges_failures<typename E::fold, E> && detail::finishes<typename E::fold, E>;
 
 /// An event that its handlers can only watch.

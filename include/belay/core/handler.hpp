@@ -86,7 +86,9 @@ consteval bool check_returned()
 template <class E, class Handler, waits Wait>
 consteval bool check_handler()
 {
-    if constexpr (std::invocable<Handler&, const E&, reply<E>>) {
+    if constexpr (Wait == waits::never && std::invocable<Handler&, const E&>) {
+        static_assert(check_returned<E, std::invoke_result_t<Handler&, const E&>, Wait>());
+    } else if constexpr (std::invocable<Handler&, const E&, reply<E>>) {
         static_assert(Wait == waits::may,
                       "belay: a handler that takes a reply answers later, and this chain does not "
                       "wait; add it to an async_chain");

@@ -73,18 +73,22 @@ public:
     /// Removes a handler; false if there is none of that id (any more).
     bool remove(handler_id id) { return handlers_.remove(id); }
 
-    std::size_t size() const { return handlers_.list()->slots.size(); }
+    std::size_t size() const { return handlers_.list()->entries.size(); }
 
     /// Starts every handler and returns. `on_failure`, if given, is called on the executor once for
-    /// each that fails, at any time later, so it owns or outlives what it uses.
+    /// each that fails, at any time later, so it owns or outlives what it uses; if several threads run
+    /// the executor, perhaps by several at once.
+    ///
+    /// A handler that has not answered is work of the executor: give it a timeout, or it keeps the
+    /// event loop running for as long as it likes.
     void notify(E event, std::function<void(const failure&)> on_failure = {})
     {
         const auto handlers = handlers_.list();
-        if (handlers->slots.empty()) return;
+        if (handlers->entries.empty()) return;
         const auto told = std::make_shared<const E>(std::move(event));
         const auto report =
             std::make_shared<const std::function<void(const failure&)>>(std::move(on_failure));
-        for (std::size_t i = 0; i != handlers->slots.size(); ++i) {
+        for (std::size_t i = 0; i != handlers->entries.size(); ++i) {
             auto one = std::make_shared<detail::observer_flight<E>>(
                 detail::flight_plan<E>{executor_, time_, trace_, told, handlers, i, i + 1}, report);
             boost::asio::post(executor_, [one = std::move(one)] { one->run(); });

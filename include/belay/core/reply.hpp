@@ -33,7 +33,12 @@ concept answers = std::is_void_v<R> || alternative_of<R, E> || optional_alternat
 // One call of one handler that answers later. The chain's side is in async_chain.hpp.
 template <class E>
 struct call_base {
-    using said = std::variant<typename E::answer, failure>;
+    // An answer, or how the handler failed (no message: what the code says).
+    struct failed {
+        errc code{};
+        std::string message{};
+    };
+    using said = std::variant<typename E::answer, failed>;
 
     virtual ~call_base() = default;
     virtual void settle(said what) noexcept = 0;  // the first one counts; from any thread
@@ -48,7 +53,8 @@ struct call_base {
 /// the chain's executor lives. What comes after the chain has moved on is dropped.
 ///
 /// The event that the handler was given stays valid until the reply has been used or destroyed.
-/// Destroying it unused is a failure of the handler, `errc::unanswered`.
+/// Destroying it unused is a failure of the handler, `errc::unanswered`. One that was moved from or
+/// used can only be assigned to or destroyed.
 template <class E>
 class reply {
 public:
@@ -57,6 +63,7 @@ public:
     reply(reply&&) noexcept = default;
     reply& operator=(reply&& other) noexcept
     {
+        if (this == &other) return *this;
         reply(std::move(*this));  // an answer that was still owed is now unanswered
         call_ = std::move(other.call_);
         return *this;
@@ -64,7 +71,7 @@ public:
 
     ~reply()
     {
-        if (call_) fail(errc::unanswered, "the handler dropped its reply without answering");
+        if (call_) call_->settle(failed{errc::unanswered, {}});
     }
 
     /// No opinion.
@@ -91,12 +98,7 @@ public:
     }
 
     /// The handler has failed; its event's fold says what that means.
-    void fail(errc code, std::string message)
-    {
-        if (auto call = std::move(call_)) {
-            call->settle(failure{code, call->info(), std::move(message)});
-        }
-    }
+    void fail(errc code, std::string message) { settle_with(failed{code, std::move(message)}); }
 
     /// Whether the chain still waits for this answer.
     bool awaited() const noexcept { return call_ && call_->open(); }
@@ -111,16 +113,22 @@ public:
     /// cancellation below is serialised with it. Ask before the handler returns.
     auto get_executor() const;
 
-    /// A boost::asio::cancellation_slot that fires when the handler is abandoned or cancelled.
+    /// A boost::asio::cancellation_slot that fires when the handler is abandoned or cancelled before
+    /// it has answered. If the operation that it was bound to ends before that, clear it.
     auto get_cancellation_slot() const;
 
 private:
+    using failed = typename detail::call_base<E>::failed;
+
     template <class Said>
     void settle(Said&& said)
     {
-        if (auto call = std::move(call_)) {
-            call->settle(typename E::answer(std::forward<Said>(said)));
-        }
+        settle_with(typename E::answer(std::forward<Said>(said)));
+    }
+
+    void settle_with(typename detail::call_base<E>::said what)
+    {
+        if (const auto call = std::move(call_)) call->settle(std::move(what));
     }
 
     std::shared_ptr<detail::call_base<E>> call_;

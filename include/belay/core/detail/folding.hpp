@@ -21,7 +21,7 @@ namespace belay::detail {
 template <class Alternative>
 constexpr std::string_view name_of() noexcept
 {
-    if constexpr (requires { std::string_view(Alternative::name); }) {
+    if constexpr (has_name<Alternative>) {
         return Alternative::name;
     } else {
         return "answer";
@@ -113,6 +113,14 @@ public:
         if (traced()) trace_->on_span({E::event_name, info, false, {}, nullptr, flow::proceed, {}});
     }
 
+    // A handler that was abandoned since the dispatch was cancelled. The fold is not asked.
+    void interrupt(const handler_info& info) noexcept
+    {
+        if (!traced()) return;
+        const failure why{errc::cancelled, info, {}};
+        trace(flow::stop, info, {}, &why);
+    }
+
     outcome_of<E> finish() && { return std::move(fold_).finish(event_); }
 
 private:
@@ -126,14 +134,19 @@ private:
     template <bool Traced, class Handler, class Late>
     flow call(Handler& handler, const handler_info& info, Late&& late)
     {
+        bool answered = false;
         try {
             if constexpr (std::is_void_v<std::invoke_result_t<Handler&, const E&>>) {
                 handler(event_.view());
+                answered = true;
                 return take<Traced>(observe{}, info, late);
             } else {
-                return take<Traced>(handler(event_.view()), info, late);
+                auto&& said = handler(event_.view());
+                answered = true;
+                return take<Traced>(std::move(said), info, late);
             }
         } catch (...) {
+            if (answered) throw;  // not the handler's fault, but the fold's
             return fail_thrown(info);
         }
     }
@@ -142,9 +155,9 @@ private:
     template <class Alternative, class Late>
     BELAY_NOINLINE flow decide(Alternative&& said, const handler_info& info, Late&& late)
     {
-        if constexpr (requires { std::string(fold_.invalid(said, info)); }) {
-            auto why = std::string(fold_.invalid(said, info));
-            if (!why.empty()) return fail({errc::invalid_answer, info, std::move(why)}, info);
+        if constexpr (judges<typename E::fold, std::remove_cvref_t<Alternative>>) {
+            const std::string_view why = std::as_const(fold_).invalid(said, info);
+            if (!why.empty()) return fail({errc::invalid_answer, info, std::string(why)}, info);
         }
         if (auto why = late()) return fail(*std::move(why), info);
         return report(fold_.accept(std::forward<Alternative>(said), info, event_), info,
