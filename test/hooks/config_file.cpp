@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(the_first_load_of_an_invalid_file_gives_no_config)
     BOOST_REQUIRE(!loaded);
     BOOST_TEST((loaded.error().code == errc::invalid_config));
     BOOST_TEST(loaded.error().message ==
-               "config.json: hooks[0].phase: Unknown command hook phase: on_start");
+               (file.string() + ": hooks[0].phase: Unknown command hook phase: on_start"));
     BOOST_TEST(!config.current());
     BOOST_REQUIRE(config.fault().has_value());
     BOOST_TEST(config.fault()->message == loaded.error().message);

@@ -453,6 +453,20 @@ BOOST_AUTO_TEST_CASE(names_that_are_not_offered_are_dropped_and_when_none_is_lef
     BOOST_TEST((offered({"read", "read"}) == names{"read", "read"}));
 }
 
+BOOST_AUTO_TEST_CASE(the_hooks_that_changed_tools_model_or_effort_are_named)
+{
+    hooks all;
+    all.config("a", pre_turn::mutate{.model = "big"})
+        .config("b", pre_turn::mutate{.context = "only context"})
+        .config("c", pre_turn::mutate{.tools = names{"read"}});
+    BOOST_TEST((all.dispatch(fix_the_parser()).changed_by == names{"a", "c"}));
+
+    // A joining prompt cannot change the model, so nobody did.
+    auto joining = fix_the_parser();
+    joining.arrived_during_turn = true;
+    BOOST_TEST((all.dispatch(joining).changed_by == names{"c"}));
+}
+
 BOOST_AUTO_TEST_CASE(later_hooks_see_the_model_and_the_effort_that_were_chosen)
 {
     hooks all;

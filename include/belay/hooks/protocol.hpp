@@ -24,7 +24,7 @@ public:
                                                std::string_view configured) const = 0;
 
     /// What the hook said by its exit status and its output. `report` is of a hook that was started
-    /// and ended by itself, within its bounds.
+    /// and has ended within its bounds, by an exit or by a signal.
     virtual checked<typename E::answer> answer(const E& event, std::string_view configured,
                                                const process::exit_report& report) const = 0;
 

@@ -67,10 +67,11 @@ struct pre_turn::outcome {
     std::optional<std::vector<std::string>> tools{};  ///< what is offered, if a hook narrowed it
     std::optional<std::string> model{};               ///< if a hook changed it
     std::optional<std::string> reasoning_effort{};    ///< if a hook changed it
-    std::vector<added_context> contexts{};            ///< in hook order
-    std::string decided_by{};                         ///< the hook that blocked or failed
-    std::optional<failure> failed{};                  ///< the failure that blocked the prompt
-    std::vector<failure> ignored{};                   ///< of extensions
+    std::vector<std::string> changed_by{};  ///< the hooks that changed these three, in order
+    std::vector<added_context> contexts{};  ///< in hook order
+    std::string decided_by{};               ///< the hook that blocked or failed
+    std::optional<failure> failed{};        ///< the failure that blocked the prompt
+    std::vector<failure> ignored{};         ///< of extensions
 
     /// What stands in the conversation in place of a reply, if the turn was blocked.
     std::string blocked_text() const
@@ -115,6 +116,7 @@ struct pre_turn::fold {
     flow accept(mutate&& said, const handler_info& hook, draft<pre_turn>& event)
     {
         concluded_.mutated = true;
+        bool changed = false;
         if (said.tools) {
             // Only narrower: a name that is not offered is dropped.
             const auto& offered = event.view().tools;
@@ -122,15 +124,17 @@ struct pre_turn::fold {
                 return std::ranges::find(offered, name) == offered.end();
             });
             event.edit().tools = *std::move(said.tools);
-            narrowed_ = true;
+            narrowed_ = changed = true;
         }
         if (event.view().first_of_turn && !event.view().arrived_during_turn) {
+            changed = changed || said.model || said.reasoning_effort;
             if (said.model) event.edit().model = *(concluded_.model = std::move(said.model));
             if (said.reasoning_effort) {
                 event.edit().reasoning_effort = concluded_.reasoning_effort =
                     std::move(said.reasoning_effort);
             }
         }
+        if (changed) concluded_.changed_by.push_back(hook.name);
         if (said.context && !said.context->empty()) {
             concluded_.contexts.push_back({hook.name, *std::move(said.context),
                                            std::move(said.display).value_or(std::string())});

@@ -117,7 +117,7 @@ BELAY_DECL checked<void> config_file::read()
     // Its state before the reading: a change during it will be seen as one.
     last_ = stamp{true, detail::nanoseconds(read.state.st_mtim), read.state.st_size};
     absent_ = false;
-    auto made = config::parse(read.text, file_.parent_path(), file_.filename().string(), known_);
+    auto made = config::parse(read.text, file_.parent_path(), file_.string(), known_);
     if (!made) return refuse(made.error());
     current_ = std::make_shared<const config>(*std::move(made));
     fault_.reset();
