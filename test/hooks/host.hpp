@@ -174,6 +174,16 @@ struct host {
         io.poll();
     }
 
+    // For what happens on its own: other threads, real programs.
+    template <class Outcome>
+    void wait(const std::future<Outcome>& future)
+    {
+        io.restart();
+        while (!is_done(future)) {
+            BOOST_REQUIRE_MESSAGE(io.run_one_for(std::chrono::minutes(2)) != 0, "nothing happens");
+        }
+    }
+
     void pass(std::chrono::milliseconds time_passed)
     {
         time.advance(time_passed);

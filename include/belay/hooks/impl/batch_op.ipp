@@ -49,7 +49,7 @@ public:
     void answer(T what) noexcept override
     {
         const std::lock_guard lock(mutex_);
-        if (said_) return;
+        if (said_ || !owner_) return;
         said_.emplace(std::move(what));
         when_ = time_.now();
         send();
@@ -292,7 +292,7 @@ BELAY_DECL void batch_op::refuse(std::size_t call, call_fate fate, const std::st
 BELAY_DECL void batch_op::finish(error_code ec, std::vector<call_record> records)
 {
     handler_.complete(ec, std::move(records));
-    if (timer_) timer_->cancel();
+    timer_.reset();
 }
 
 // The event loop is being destroyed.
@@ -300,6 +300,7 @@ BELAY_DECL void batch_op::drop() noexcept
 {
     fsm_.cancel();
     stop_everything(false);
+    timer_.reset();
     handler_.forget();
 }
 
