@@ -1,0 +1,434 @@
+#include "host.hpp"
+
+#include <belay/core/reply.hpp>
+#include <belay/core/trace.hpp>
+#include <belay/hooks/log.hpp>
+#include <belay/hooks/registry.hpp>
+#include <belay/hooks/run_tools.hpp>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace belay;
+using namespace belay::hooks;
+using belay::test::host;
+using belay::test::kept_log;
+namespace fs = std::filesystem;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+// A folder that goes with the test.
+struct scratch {
+    scratch()
+    {
+        auto name = (fs::temp_directory_path() / "belay-registry-XXXXXX").string();
+        BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~scratch()
+    {
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+    fs::path path;
+};
+
+std::string contents(const fs::path& file)
+{
+    std::ifstream in(file);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+std::shared_ptr<const config> config_of(const std::string& hooks_list)
+{
+    return std::make_shared<const config>(
+        config::parse(R"({"hooks":)" + hooks_list + "}", "/home/nobody/.vera").value());
+}
+
+tool_host obliging(std::string result = "fine")
+{
+    tool_host made;
+    made.permit = [](const tool_call&) { return permission::grant(); };
+    made.run = [result](const tool_call&) { return text_result(result); };
+    return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(registry)
+
+BOOST_AUTO_TEST_CASE(without_hooks_nothing_runs_and_everything_passes)
+{
+    host h;
+    auto s = h.open_in_turn();
+    auto [ec, records] = h.finish(s.async_run_tools({.calls = {{"c1", "bash", {}}}}, obliging()));
+    BOOST_TEST((records.at(0).fate == call_fate::ran));
+    BOOST_TEST(h.programs.runs.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_configuration_comes_first_then_extensions_in_their_order)
+{
+    host h;
+    names order;
+    h.hooks.on<pre_turn>([&](const pre_turn&) { order.push_back("x1"); }, "x1");
+    h.hooks.on_executable({.phase = "pre_turn", .argv = {"/opt/x2"}}, "acme").value();
+    h.hooks.on<pre_turn>([&](const pre_turn&) { order.push_back("x3"); }, "x3");
+    h.use(R"([{"phase":"pre_turn","argv":["a"]},{"phase":"turn_ending","argv":["other"]},
+              {"phase":"pre_turn","argv":["b"]}])");
+    struct : trace_sink {
+        void on_span(const trace_span& span) noexcept override
+        {
+            seen.push_back(std::to_string(span.handler.position) + span.handler.name);
+        }
+        names seen;
+    } trace;
+    auto options = h.options();
+    options.trace = &trace;
+    // The same, with a trace.
+    belay::hooks::registry traced(h.io.get_executor(), options);
+    traced.on<pre_turn>([](const pre_turn&) {}, "x1");
+    traced.use(config_of(R"([{"phase":"pre_turn","argv":["a"]},{"phase":"pre_turn","argv":["b"]}])"))
+        .value();
+    h.finish(traced.async_dispatch(pre_turn{.prompt = "go"}));
+    BOOST_TEST(trace.seen == (names{"1a", "2b", "3x1"}), boost::test_tools::per_element());
+
+    h.programs.runs.clear();
+    auto s = h.open();
+    h.begin(s, "go");
+    BOOST_TEST(h.programs.names() == (names{"a", "b", "x2"}), boost::test_tools::per_element());
+    BOOST_TEST(order == (names{"x1", "x3"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_executable_of_an_extension_is_judged_as_an_extension_and_bears_its_name)
+{
+    host h;
+    h.hooks.on_executable({.phase = "pre_turn", .argv = {"/opt/tool"}, .name = "other"}, "acme").value();
+    h.programs.exits["tool"] = 1;
+    auto s = h.open();
+    const auto said = h.begin(s, "go");
+    BOOST_TEST(!said.blocked);
+    BOOST_REQUIRE(said.ignored.size() == 1u);
+    BOOST_TEST(said.ignored[0].handler.name == "acme");
+    BOOST_TEST((said.ignored[0].handler.from == origin::extension));
+}
+
+BOOST_AUTO_TEST_CASE(an_executable_of_an_extension_needs_an_absolute_path_and_a_valid_spec)
+{
+    host h;
+    const auto relative = h.hooks.on_executable({.phase = "pre_turn", .argv = {"tool"}}, "acme");
+    BOOST_REQUIRE(relative.has_error());
+    BOOST_TEST((relative.error().code == errc::invalid_argv));
+    BOOST_TEST(relative.error().message.find("\"tool\"") != std::string::npos);
+    const auto unknown = h.hooks.on_executable({.phase = "on_start", .argv = {"/x"}}, "acme");
+    BOOST_REQUIRE(unknown.has_error());
+    BOOST_TEST(unknown.error().message == "Unknown command hook phase: on_start");
+    const auto late = h.hooks.on_executable(
+        {.phase = "pre_turn", .argv = {"/x"}, .timeout = std::chrono::milliseconds(30001)}, "acme");
+    BOOST_REQUIRE(late.has_error());
+    BOOST_TEST(late.error().message == "Command hook timeout must be between 1 and 30000ms");
+    auto s = h.open();
+    h.begin(s, "go");
+    BOOST_TEST(h.programs.runs.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_removed_hook_is_not_asked_again_also_in_sessions_that_exist)
+{
+    host h;
+    int asked = 0;
+    auto s = h.open();
+    const auto id = h.hooks.on<pre_turn>([&](const pre_turn&) { ++asked; }, "x");
+    const auto program = h.hooks.on_executable({.phase = "turn_ending", .argv = {"/opt/p"}}, "x").value();
+    h.begin(s, "one");
+    h.finish(s.async_end_turn({.text = "done"}));
+    BOOST_TEST(asked == 1);
+    BOOST_TEST(h.programs.runs.size() == 1u);
+    BOOST_TEST(h.hooks.remove(id));
+    BOOST_TEST(h.hooks.remove(program));
+    BOOST_TEST(!h.hooks.remove(id));
+    h.begin(s, "two");
+    h.finish(s.async_end_turn({.text = "done"}));
+    h.use("[]");
+    auto fresh = h.open();
+    h.begin(fresh, "three");
+    BOOST_TEST(asked == 1);
+    BOOST_TEST(h.programs.runs.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_event_in_flight_keeps_its_hooks)
+{
+    host h;
+    std::optional<reply<pre_turn>> owed;
+    bool second = false;
+    h.hooks.on<pre_turn>([&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); },
+                         "slow");
+    const auto id = h.hooks.on<pre_turn>([&](const pre_turn&) { second = true; }, "x");
+    bool third = false;
+    auto s = h.open();
+    auto beginning = h.start(s.async_begin_turn("go", {}));
+    h.hooks.remove(id);
+    h.hooks.on<pre_turn>([&](const pre_turn&) { third = true; }, "y");
+    (*owed)();
+    h.drain();
+    BOOST_TEST(host::is_done(beginning));
+    BOOST_TEST(second);
+    BOOST_TEST(!third);
+}
+
+BOOST_AUTO_TEST_CASE(a_session_keeps_its_configuration_and_observers_follow_the_current_one)
+{
+    host h;
+    h.use(R"([{"phase":"pre_turn","argv":["old"]},{"phase":"session_end","argv":["old-end"]}])");
+    auto s = h.open();
+    h.use(R"([{"phase":"pre_turn","argv":["new"]},{"phase":"session_end","argv":["new-end"]}])");
+    auto later = h.open({.id = "s-2"});
+    h.begin(s, "go");
+    h.begin(later, "go");
+    s.close(session_end::cause::closed);
+    h.drain();
+    BOOST_TEST(h.programs.names() == (names{"old", "new", "new-end"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_of_the_configuration_is_judged_when_a_session_is_created)
+{
+    host h;
+    h.use(R"([{"phase":"session_end","argv":["end"]}])");
+    auto before = h.open();
+    struct violation {
+        const char* list;
+        const char* message;
+    };
+    std::string long_argument(9000, 'a');
+    const std::string too_long =
+        R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x",")" + long_argument + R"("]}])";
+    for (const auto& one :
+         {violation{R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x"],"timeout_ms":30001}])",
+                    "Command hook timeout must be between 1 and 30000ms"},
+          violation{R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x","1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16"]}])",
+                    "Command hook argv must be a bounded non-empty array"},
+          violation{too_long.c_str(), "Command hook argv must be a bounded non-empty array"}}) {
+        const auto used = h.hooks.use(config_of(one.list));
+        BOOST_REQUIRE(used.has_error());
+        const auto made = h.hooks.create_session({.id = "s-9"});
+        BOOST_REQUIRE(made.has_error());
+        BOOST_TEST(made.error().message.find(one.message) != std::string::npos, made.error().message);
+        BOOST_TEST(made.error().message.find("hooks[1]") != std::string::npos, made.error().message);
+        BOOST_TEST(made.error().message == used.error().message);
+    }
+    BOOST_TEST(h.programs.runs.empty());
+
+    // Phases that only observe go on with the last configuration that was within its limits.
+    before.close(session_end::cause::closed);
+    h.drain();
+    BOOST_TEST(h.programs.names() == names{"end"}, boost::test_tools::per_element());
+
+    h.use("[]");
+    BOOST_TEST(h.hooks.create_session({.id = "s-9"}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(sessions_outlive_the_registry)
+{
+    host h;
+    std::optional<session> s;
+    {
+        belay::hooks::registry short_lived(h.io.get_executor(), h.options());
+        short_lived.on<pre_turn>([](const pre_turn&) { return block{"still here"}; }, "x");
+        s = short_lived.create_session({.id = "s-1"}).value();
+    }
+    h.finish(s->async_start(session_start::cause::start));
+    BOOST_TEST(h.begin(*s, "go").blocked.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(one_function_serves_all_sessions)
+{
+    host h;
+    int asked = 0;
+    // A function that cannot be copied.
+    h.hooks.on<pre_turn>([&asked, own = std::make_unique<int>(0)](const pre_turn&) { asked = ++*own; }, "x");
+    auto a = h.open({.id = "a"});
+    h.use("[]");
+    auto b = h.open({.id = "b"});
+    h.begin(a, "go");
+    h.begin(b, "go");
+    BOOST_TEST(asked == 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_event_may_be_dispatched_without_a_session)
+{
+    host h;
+    h.hooks.on<pre_tool_use>([](const pre_tool_use&) { return block{"no"}; }, "x");
+    auto [ec, said] = h.finish(h.hooks.async_dispatch(pre_tool_use{}));
+    BOOST_TEST(!ec);
+    BOOST_TEST((std::get<block>(said.decision).reason == "no"));
+    bool told = false;
+    h.hooks.on<turn_finished>([&](const turn_finished&) { told = true; }, "x");
+    h.hooks.notify(turn_finished{});
+    BOOST_TEST(!told);
+    h.drain();
+    BOOST_TEST(told);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// The programs in executables/, started for real.
+BOOST_AUTO_TEST_SUITE(real_executables)
+
+BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
+{
+    scratch home;
+    fs::create_directory(home.path / "hooks");
+    for (const auto& one : fs::directory_iterator(fs::path(BELAY_TEST_SOURCE_DIR) / "hooks/executables")) {
+        fs::copy_file(one.path(), home.path / "hooks" / one.path().filename());
+    }
+    const auto book = (home.path / "ledger").string();
+    const auto document = R"({"hooks":[
+        {"phase":"session_start","argv":["greet.sh"],"timeout_ms":30000},
+        {"phase":"pre_turn","argv":["remember.sh"],"timeout_ms":30000},
+        {"phase":"pre_tool_use","argv":["guard.py"],"timeout_ms":30000},
+        {"phase":"post_tool_use","argv":["redact.py"],"timeout_ms":30000},
+        {"phase":"turn_ending","argv":["map-check.sh"],"timeout_ms":30000},
+        {"phase":"session_end","argv":["ledger.sh",")" + book + R"("],"timeout_ms":30000},
+        {"phase":"session_end","argv":["no-such-program"],"timeout_ms":30000}]})";
+
+    boost::asio::io_context io;
+    test::manual_clock time;  // stands still: however slow this machine is, no deadline passes
+    kept_log log;
+    registry_options options;
+    options.time = &time;
+    options.log = &log;
+    belay::hooks::registry hooks(io.get_executor(), options);
+    hooks.use(std::make_shared<const config>(config::parse(document, home.path).value())).value();
+    const auto finish = [&](auto op) {
+        auto future = host::launch(std::move(op));
+        io.restart();
+        io.run();
+        return future.get();
+    };
+
+    auto s = hooks.create_session({.id = "s-1", .workspace = "/nest"}).value();
+    BOOST_TEST(std::get<1>(finish(s.async_start(session_start::cause::start))).message() ==
+               "## Session start hook 1\n\nShort answers, please.");
+
+    turn_settings settings{"model-a", {}, {"bash"}};
+    const auto begun = std::get<1>(finish(s.async_begin_turn("where is the treasure?", settings)));
+    BOOST_REQUIRE(begun.contexts.size() == 1u);
+    BOOST_TEST(begun.contexts[0].source == "remember.sh");
+    BOOST_TEST(begun.contexts[0].context == "It lies under the third palm.");
+    BOOST_TEST(begun.contexts[0].display == "Spotted: a palm");
+
+    tool_call remove{"c1", "bash", {}};
+    remove.input.emplace("command", "rm treasure/chest.yaml");
+    tool_call list{"c2", "bash", {}};
+    list.input.emplace("command", "cat notes");
+    const auto records = std::get<1>(
+        finish(s.async_run_tools({.calls = {remove, list}}, obliging("the key-0badcafe opens it"))));
+    BOOST_REQUIRE(records.size() == 2u);
+    BOOST_TEST((records[0].fate == call_fate::blocked));
+    BOOST_TEST(text_of(records[0].result.content) == "The treasure stays.");
+    BOOST_TEST(records[0].before->decided_by == "guard.py");
+    BOOST_TEST(text_of(records[1].result.content) == "the [redacted] opens it");
+
+    const auto first = std::get<1>(finish(s.async_end_turn({.text = "done"})));
+    BOOST_REQUIRE(first.continuation.has_value());
+    BOOST_TEST(first.continuation->context == "Draw the map first.");
+    BOOST_TEST(!std::get<1>(finish(s.async_end_turn({.text = "done, see the map"}))).continuation);
+
+    s.close(session_end::cause::closed);
+    BOOST_TEST(!fs::exists(book));  // nothing waits for it, and it has not even started
+    io.restart();
+    io.run();
+    const auto told = boost::json::parse(contents(book)).as_object();
+    BOOST_TEST(kept_log::text(told, "type") == "session_end");
+    BOOST_TEST(kept_log::text(told, "reason") == "closed");
+    BOOST_TEST((told.at("turns") == 1));
+    BOOST_REQUIRE(log.of("session_end_hook_failed").size() == 1u);
+    BOOST_TEST(kept_log::text(log.of("session_end_hook_failed")[0], "command") == "no-such-program");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(host_log)
+
+BOOST_AUTO_TEST_CASE(a_record_becomes_one_line_with_its_time)
+{
+    scratch home;
+    jsonl_file file(host_log_path(home.path.string()));
+    BOOST_TEST(file.path() == (home.path / "runtime/logs/host.jsonl").string());
+    boost::json::object record;
+    record.emplace("type", "session_start_hook_failed");
+    record.emplace("error", "two\nlines");
+    file.on_record(record);
+    file.on_record(record);
+
+    std::istringstream lines(contents(file.path()));
+    std::string line;
+    int count = 0;
+    for (; std::getline(lines, line); ++count) {
+        const auto parsed = boost::json::parse(line).as_object();
+        BOOST_TEST(kept_log::text(parsed, "type") == "session_start_hook_failed");
+        BOOST_TEST(kept_log::text(parsed, "error") == "two\nlines");
+        const auto time = kept_log::text(parsed, "time");
+        BOOST_REQUIRE(time.size() == 24u);
+        BOOST_TEST(time[10] == 'T');
+        BOOST_TEST(time[23] == 'Z');
+    }
+    BOOST_TEST(count == 2);
+}
+
+BOOST_AUTO_TEST_CASE(several_writers_do_not_tear_each_others_lines)
+{
+    scratch home;
+    const auto path = host_log_path(home.path.string());
+    std::vector<std::thread> writers;
+    for (int i = 0; i != 4; ++i) {
+        writers.emplace_back([&path, i] {
+            jsonl_file file(path);
+            boost::json::object record;
+            record.emplace("writer", i);
+            record.emplace("pad", std::string(3000, 'x'));
+            for (int n = 0; n != 50; ++n) file.on_record(record);
+        });
+    }
+    for (auto& one : writers) one.join();
+    std::istringstream lines(contents(path));
+    std::string line;
+    int count = 0;
+    for (; std::getline(lines, line); ++count) {
+        boost::system::error_code ec;
+        BOOST_TEST(boost::json::parse(line, ec).is_object());
+        BOOST_TEST(!ec);
+    }
+    BOOST_TEST(count == 200);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_written_disturbs_nothing)
+{
+    host h;
+    jsonl_file nowhere("/dev/null/logs/host.jsonl");
+    auto options = h.options();
+    options.log = &nowhere;
+    belay::hooks::registry hooks(h.io.get_executor(), options);
+    hooks.on<session_start>([](const session_start&) { throw 1; }, "x");
+    auto s = hooks.create_session({.id = "s-1"}).value();
+    auto [ec, started] = h.finish(s.async_start(session_start::cause::start));
+    BOOST_TEST(!ec);
+    BOOST_TEST(started.failures.size() == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
