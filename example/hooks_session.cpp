@@ -51,7 +51,8 @@ void add_hooks(registry& hooks)
     hooks.on<pre_tool_use>(
         [](const pre_tool_use& event) -> std::optional<belay::block> {
             const auto* command = event.call.input.if_contains("command");
-            if (command != nullptr && *command == "rm chest") return belay::block{"The chest stays."};
+            if (command != nullptr && *command == "rm chest")
+                return belay::block{"The chest stays."};
             return std::nullopt;
         },
         "guard");
@@ -79,7 +80,8 @@ boost::asio::awaitable<void> converse(session conversation)
     turn_settings settings{.model = "small", .tools = {"bash"}};
     const auto turn =
         co_await conversation.async_begin_turn("Where is the chest?", settings, use_awaitable);
-    for (const auto& one : turn.contexts) std::printf("* %s\n", added_context_row(one).line().c_str());
+    for (const auto& one : turn.contexts)
+        std::printf("* %s\n", added_context_row(one).line().c_str());
     if (turn.blocked) std::printf("! %s\n", turn.blocked_text().c_str());
 
     while (conversation.turn_running()) {
@@ -91,7 +93,8 @@ boost::asio::awaitable<void> converse(session conversation)
                 std::printf("* %s\n", continued_turn_row(*ending.continuation).line().c_str());
             }
         } else {
-            for (const auto& one : co_await conversation.async_run_tools(reply, host, use_awaitable)) {
+            for (const auto& one :
+                 co_await conversation.async_run_tools(reply, host, use_awaitable)) {
                 std::printf("  %s %s: %s\n", one.call.id.c_str(),
                             one.result.is_error ? "refused" : "ran",
                             text_of(one.result.content).c_str());

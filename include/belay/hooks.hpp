@@ -11,7 +11,6 @@
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/protocol.hpp>
 #include <belay/hooks/protocol/vera.hpp>
-#include <belay/hooks/protocol/vera.hpp>
 #include <belay/hooks/registry.hpp>
 #include <belay/hooks/registry_options.hpp>
 #include <belay/hooks/run_tools.hpp>

@@ -1,11 +1,10 @@
-#include "host.hpp"
-
 #include <belay/core/reply.hpp>
 #include <belay/hooks/run_tools.hpp>
 #include <belay/hooks/session.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include "host.hpp"
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +22,8 @@ namespace {
 // Hooks that answer when a test says so, in the order in which they were asked.
 template <class E>
 struct slow_hooks {
-    void add(registry& hooks, std::string name, std::optional<std::chrono::milliseconds> timeout = {})
+    void add(registry& hooks, std::string name,
+             std::optional<std::chrono::milliseconds> timeout = {})
     {
         hooks.on<E>([this](const E&, reply<E> answer) { owed.push_back(std::move(answer)); },
                     std::move(name), timeout);
@@ -40,7 +40,10 @@ tool_host obliging()
     return made;
 }
 
-model_reply one_call() { return {.calls = {{"c1", "bash", {}}}}; }
+model_reply one_call()
+{
+    return {.calls = {{"c1", "bash", {}}}};
+}
 
 }  // namespace
 
@@ -98,8 +101,8 @@ BOOST_AUTO_TEST_CASE(the_hooks_of_one_call_share_it_and_each_call_has_its_own)
     auto s = h.open_in_turn();
     auto host_part = obliging();
     host_part.chains_at_once = 1;
-    auto running = h.start(
-        s.async_run_tools({.calls = {{"c1", "bash", {}}, {"c2", "bash", {}}}}, host_part));
+    auto running =
+        h.start(s.async_run_tools({.calls = {{"c1", "bash", {}}, {"c2", "bash", {}}}}, host_part));
     h.pass(40s);
     slow.owed.at(0)();
     h.drain();
@@ -208,8 +211,7 @@ BOOST_AUTO_TEST_CASE(each_hook_has_60_seconds_and_the_next_one_runs)
     h.drain();
     BOOST_REQUIRE(host::is_done(starting));
     const auto started = std::get<1>(starting.get());
-    BOOST_TEST(started.message() ==
-               "## Session start hook 2\n\na\n\n## Session start hook 4\n\nc");
+    BOOST_TEST(started.message() == "## Session start hook 2\n\na\n\n## Session start hook 4\n\nc");
     const auto logged = h.log.of("session_start_hook_failed");
     BOOST_REQUIRE(logged.size() == 2u);
     for (const auto& one : logged) {

@@ -4,8 +4,6 @@
 // A host for tests: a clock that is turned by hand, a log that is kept, and executables that are
 // functions, unless a test wants real ones.
 
-#include "../common/manual_clock.hpp"
-
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/log.hpp>
 #include <belay/hooks/registry.hpp>
@@ -24,6 +22,7 @@
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "../common/manual_clock.hpp"
 #include <chrono>
 #include <functional>
 #include <future>
@@ -131,7 +130,8 @@ struct host {
         return made;
     }
 
-    // Starts an operation, and nothing else. Its future is broken if its handler is destroyed uncalled.
+    // Starts an operation, and nothing else. Its future is broken if its handler is destroyed
+    // uncalled.
     template <class Op>
     static auto launch(Op op)
     {

@@ -1,5 +1,3 @@
-#include "host.hpp"
-
 #include <belay/core/reply.hpp>
 #include <belay/core/trace.hpp>
 #include <belay/hooks/log.hpp>
@@ -10,6 +8,7 @@
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "host.hpp"
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -104,7 +103,8 @@ BOOST_AUTO_TEST_CASE(the_configuration_comes_first_then_extensions_in_their_orde
     // The same, with a trace.
     belay::hooks::registry traced(h.io.get_executor(), options);
     traced.on<pre_turn>([](const pre_turn&) {}, "x1");
-    traced.use(config_of(R"([{"phase":"pre_turn","argv":["a"]},{"phase":"pre_turn","argv":["b"]}])"))
+    traced
+        .use(config_of(R"([{"phase":"pre_turn","argv":["a"]},{"phase":"pre_turn","argv":["b"]}])"))
         .value();
     h.finish(traced.async_dispatch(pre_turn{.prompt = "go"}));
     BOOST_TEST(trace.seen == (names{"1a", "2b", "3x1"}), boost::test_tools::per_element());
@@ -119,7 +119,8 @@ BOOST_AUTO_TEST_CASE(the_configuration_comes_first_then_extensions_in_their_orde
 BOOST_AUTO_TEST_CASE(an_executable_of_an_extension_is_judged_as_an_extension_and_bears_its_name)
 {
     host h;
-    h.hooks.on_executable({.phase = "pre_turn", .argv = {"/opt/tool"}, .name = "other"}, "acme").value();
+    h.hooks.on_executable({.phase = "pre_turn", .argv = {"/opt/tool"}, .name = "other"}, "acme")
+        .value();
     h.programs.exits["tool"] = 1;
     auto s = h.open();
     const auto said = h.begin(s, "go");
@@ -154,7 +155,8 @@ BOOST_AUTO_TEST_CASE(a_removed_hook_is_not_asked_again_also_in_sessions_that_exi
     int asked = 0;
     auto s = h.open();
     const auto id = h.hooks.on<pre_turn>([&](const pre_turn&) { ++asked; }, "x");
-    const auto program = h.hooks.on_executable({.phase = "turn_ending", .argv = {"/opt/p"}}, "x").value();
+    const auto program =
+        h.hooks.on_executable({.phase = "turn_ending", .argv = {"/opt/p"}}, "x").value();
     h.begin(s, "one");
     h.finish(s.async_end_turn({.text = "done"}));
     BOOST_TEST(asked == 1);
@@ -176,8 +178,8 @@ BOOST_AUTO_TEST_CASE(an_event_in_flight_keeps_its_hooks)
     host h;
     std::optional<reply<pre_turn>> owed;
     bool second = false;
-    h.hooks.on<pre_turn>([&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); },
-                         "slow");
+    h.hooks.on<pre_turn>(
+        [&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); }, "slow");
     const auto id = h.hooks.on<pre_turn>([&](const pre_turn&) { second = true; }, "x");
     bool third = false;
     auto s = h.open();
@@ -202,7 +204,8 @@ BOOST_AUTO_TEST_CASE(a_session_keeps_its_configuration_and_observers_follow_the_
     h.begin(later, "go");
     s.close(session_end::cause::closed);
     h.drain();
-    BOOST_TEST(h.programs.names() == (names{"old", "new", "new-end"}), boost::test_tools::per_element());
+    BOOST_TEST(h.programs.names() == (names{"old", "new", "new-end"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_of_the_configuration_is_judged_when_a_session_is_created)
@@ -216,19 +219,25 @@ BOOST_AUTO_TEST_CASE(a_limit_of_the_configuration_is_judged_when_a_session_is_cr
     };
     std::string long_argument(9000, 'a');
     const std::string too_long =
-        R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x",")" + long_argument + R"("]}])";
-    for (const auto& one :
-         {violation{R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x"],"timeout_ms":30001}])",
-                    "Command hook timeout must be between 1 and 30000ms"},
-          violation{R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x","1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16"]}])",
-                    "Command hook argv must be a bounded non-empty array"},
-          violation{too_long.c_str(), "Command hook argv must be a bounded non-empty array"}}) {
+        R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x",")" + long_argument +
+        R"("]}])";
+    for (
+        const auto& one :
+        {violation{
+             R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x"],"timeout_ms":30001}])",
+             "Command hook timeout must be between 1 and 30000ms"},
+         violation{
+             R"([{"phase":"pre_turn","argv":["ok"]},{"phase":"pre_turn","argv":["x","1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16"]}])",
+             "Command hook argv must be a bounded non-empty array"},
+         violation{too_long.c_str(), "Command hook argv must be a bounded non-empty array"}}) {
         const auto used = h.hooks.use(config_of(one.list));
         BOOST_REQUIRE(used.has_error());
         const auto made = h.hooks.create_session({.id = "s-9"});
         BOOST_REQUIRE(made.has_error());
-        BOOST_TEST(made.error().message.find(one.message) != std::string::npos, made.error().message);
-        BOOST_TEST(made.error().message.find("hooks[1]") != std::string::npos, made.error().message);
+        BOOST_TEST(made.error().message.find(one.message) != std::string::npos,
+                   made.error().message);
+        BOOST_TEST(made.error().message.find("hooks[1]") != std::string::npos,
+                   made.error().message);
         BOOST_TEST(made.error().message == used.error().message);
     }
     BOOST_TEST(h.programs.runs.empty());
@@ -260,7 +269,8 @@ BOOST_AUTO_TEST_CASE(one_function_serves_all_sessions)
     host h;
     int asked = 0;
     // A function that cannot be copied.
-    h.hooks.on<pre_turn>([&asked, own = std::make_unique<int>(0)](const pre_turn&) { asked = ++*own; }, "x");
+    h.hooks.on<pre_turn>(
+        [&asked, own = std::make_unique<int>(0)](const pre_turn&) { asked = ++*own; }, "x");
     auto a = h.open({.id = "a"});
     h.use("[]");
     auto b = h.open({.id = "b"});
@@ -293,7 +303,8 @@ BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
 {
     scratch home;
     fs::create_directory(home.path / "hooks");
-    for (const auto& one : fs::directory_iterator(fs::path(BELAY_TEST_SOURCE_DIR) / "hooks/executables")) {
+    for (const auto& one :
+         fs::directory_iterator(fs::path(BELAY_TEST_SOURCE_DIR) / "hooks/executables")) {
         fs::copy_file(one.path(), home.path / "hooks" / one.path().filename());
     }
     const auto book = (home.path / "ledger").string();
@@ -303,7 +314,8 @@ BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
         {"phase":"pre_tool_use","argv":["guard.py"],"timeout_ms":30000},
         {"phase":"post_tool_use","argv":["redact.py"],"timeout_ms":30000},
         {"phase":"turn_ending","argv":["map-check.sh"],"timeout_ms":30000},
-        {"phase":"session_end","argv":["ledger.sh",")" + book + R"("],"timeout_ms":30000},
+        {"phase":"session_end","argv":["ledger.sh",")" +
+                          book + R"("],"timeout_ms":30000},
         {"phase":"session_end","argv":["no-such-program"],"timeout_ms":30000}]})";
 
     boost::asio::io_context io;
@@ -336,8 +348,8 @@ BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
     remove.input.emplace("command", "rm treasure/chest.yaml");
     tool_call list{"c2", "bash", {}};
     list.input.emplace("command", "cat notes");
-    const auto records = std::get<1>(
-        finish(s.async_run_tools({.calls = {remove, list}}, obliging("the key-0badcafe opens it"))));
+    const auto records = std::get<1>(finish(
+        s.async_run_tools({.calls = {remove, list}}, obliging("the key-0badcafe opens it"))));
     BOOST_REQUIRE(records.size() == 2u);
     BOOST_TEST((records[0].fate == call_fate::blocked));
     BOOST_TEST(text_of(records[0].result.content) == "The treasure stays.");
@@ -358,7 +370,8 @@ BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
     BOOST_TEST(kept_log::text(told, "reason") == "closed");
     BOOST_TEST((told.at("turns") == 1));
     BOOST_REQUIRE(log.of("session_end_hook_failed").size() == 1u);
-    BOOST_TEST(kept_log::text(log.of("session_end_hook_failed")[0], "command") == "no-such-program");
+    BOOST_TEST(kept_log::text(log.of("session_end_hook_failed")[0], "command") ==
+               "no-such-program");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,3 @@
-#include "host.hpp"
-
 #include <belay/core/reply.hpp>
 #include <belay/hooks/coroutine.hpp>
 #include <belay/hooks/detail/batch_fsm.hpp>
@@ -15,6 +13,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "host.hpp"
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -41,9 +40,15 @@ tool_call call(std::string id, std::string name = "bash", std::string command = 
     return made;
 }
 
-std::string command_of(const tool_call& one) { return kept_log::text(one.input, "command"); }
+std::string command_of(const tool_call& one)
+{
+    return kept_log::text(one.input, "command");
+}
 
-std::string text_of(const call_record& one) { return hooks::text_of(one.result.content); }
+std::string text_of(const call_record& one)
+{
+    return hooks::text_of(one.result.content);
+}
 
 // Writes down what happens to which call.
 struct diary {
@@ -63,10 +68,10 @@ struct diary {
 
     void watch(registry& hooks)
     {
-        hooks.on<pre_tool_use>([this](const pre_tool_use& e) { lines.push_back("pre " + e.call.id); },
-                               "diary");
-        hooks.on<post_tool_use>([this](const post_tool_use& e) { lines.push_back("post " + e.call.id); },
-                                "diary");
+        hooks.on<pre_tool_use>(
+            [this](const pre_tool_use& e) { lines.push_back("pre " + e.call.id); }, "diary");
+        hooks.on<post_tool_use>(
+            [this](const post_tool_use& e) { lines.push_back("post " + e.call.id); }, "diary");
     }
 
     names lines;
@@ -90,8 +95,9 @@ using act = fsm::act;
 static std::string next(fsm& of)
 {
     static const std::map<act, std::string> names{
-        {act::ask_hooks, "hooks"}, {act::ask_permission, "permission"}, {act::run_tool, "tool"},
-        {act::tell_hooks, "tell"}, {act::wait, "wait"},                 {act::done, "done"}};
+        {act::ask_hooks, "hooks"}, {act::ask_permission, "permission"},
+        {act::run_tool, "tool"},   {act::tell_hooks, "tell"},
+        {act::wait, "wait"},       {act::done, "done"}};
     const auto step = of.next();
     const bool of_call = step.what != act::wait && step.what != act::done;
     return names.at(step.what) + (of_call ? ' ' + std::to_string(step.call) : "");
@@ -258,7 +264,8 @@ BOOST_AUTO_TEST_CASE(a_blocked_call_has_the_reason_as_its_result_and_nothing_els
 BOOST_AUTO_TEST_CASE(a_failed_hook_of_the_configuration_blocks_its_call_alone)
 {
     host h;
-    h.use(R"([{"phase":"pre_tool_use","argv":["rewrite"]},{"phase":"pre_tool_use","argv":["guard"]}])");
+    h.use(
+        R"([{"phase":"pre_tool_use","argv":["rewrite"]},{"phase":"pre_tool_use","argv":["guard"]}])");
     h.programs.prints["rewrite"] = R"({"power":"mutate","input":{"command":"changed"}})";
     h.programs.exits["guard"] = 9;
     diary d;
@@ -295,7 +302,8 @@ BOOST_AUTO_TEST_CASE(the_permission_check_and_the_tool_see_the_changed_input)
     h.hooks.on<post_tool_use>([&](const post_tool_use& e) { after = e; }, "x");
     auto s = h.open_in_turn();
     const auto records = run(h, s, {call("c1")}, d.host());
-    BOOST_TEST(d.lines == (names{"permit c1 ls -l", "run c1 ls -l"}), boost::test_tools::per_element());
+    BOOST_TEST(d.lines == (names{"permit c1 ls -l", "run c1 ls -l"}),
+               boost::test_tools::per_element());
     BOOST_TEST(command_of(records[0].call) == "ls -l");
     BOOST_REQUIRE(after.has_value());
     BOOST_TEST(command_of(after->call) == "ls -l");
@@ -325,7 +333,8 @@ BOOST_AUTO_TEST_CASE(a_replaced_call_still_has_its_post_tool_use_with_no_duratio
     host h;
     diary d;
     h.hooks.on<pre_tool_use>(
-        [](const pre_tool_use&) { return pre_tool_use::replace{text_result("from a hook", true)}; }, "r");
+        [](const pre_tool_use&) { return pre_tool_use::replace{text_result("from a hook", true)}; },
+        "r");
     std::optional<post_tool_use> after;
     h.hooks.on<post_tool_use>(
         [&](const post_tool_use& e) {
@@ -417,8 +426,8 @@ BOOST_AUTO_TEST_CASE(chains_of_different_calls_overlap_up_to_their_limit)
         diary d;
         auto with = d.host();
         with.chains_at_once = limit;
-        auto running = h.start(s.async_run_tools(
-            {.calls = {call("c1"), call("c2"), call("c3")}}, with));
+        auto running =
+            h.start(s.async_run_tools({.calls = {call("c1"), call("c2"), call("c3")}}, with));
         while (!owed.empty()) {
             // the last one first: the results come in the order of the calls all the same
             auto answer = std::move(owed.back());
@@ -505,7 +514,8 @@ BOOST_AUTO_TEST_CASE(a_tool_may_answer_from_another_thread)
     tool_host with;
     with.permit = [](const tool_call&) { return permission::grant(); };
     with.run = [&](const tool_call&, tool_reply answer) {
-        threads.emplace_back([answer = std::move(answer)]() mutable { answer(text_result("there")); });
+        threads.emplace_back(
+            [answer = std::move(answer)]() mutable { answer(text_result("there")); });
     };
     auto running = host::launch(s.async_run_tools({.calls = {call("c1")}}, with));
     h.wait(running);
@@ -570,9 +580,10 @@ BOOST_AUTO_TEST_CASE(a_cancelled_batch_tells_the_tool_and_drops_its_answer)
     auto s = h.open_in_turn();
     boost::asio::cancellation_signal stop;
     std::optional<error_code> seen;
-    s.async_run_tools({.calls = {call("c1"), call("c2")}}, with,
-                      boost::asio::bind_cancellation_slot(
-                          stop.slot(), [&](error_code ec, std::vector<call_record>) { seen = ec; }));
+    s.async_run_tools(
+        {.calls = {call("c1"), call("c2")}}, with,
+        boost::asio::bind_cancellation_slot(
+            stop.slot(), [&](error_code ec, std::vector<call_record>) { seen = ec; }));
     h.drain();
     BOOST_REQUIRE(owed.has_value());
     stop.emit(boost::asio::cancellation_type::terminal);

@@ -1,5 +1,3 @@
-#include "host.hpp"
-
 #include <belay/core/reply.hpp>
 #include <belay/hooks/detail/session_fsm.hpp>
 #include <belay/hooks/session.hpp>
@@ -8,6 +6,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "host.hpp"
 #include <optional>
 #include <string>
 #include <thread>
@@ -25,7 +24,10 @@ using names = std::vector<std::string>;
 
 const turn_settings some_settings{"model-a", {}, {"bash", "read"}};
 
-model_reply final_reply(std::string text) { return {.text = std::move(text)}; }
+model_reply final_reply(std::string text)
+{
+    return {.text = std::move(text)};
+}
 
 // Counts the events of all phases.
 struct watcher {
@@ -86,7 +88,8 @@ BOOST_AUTO_TEST_CASE(a_turn_has_to_wait_for_the_session_start_hooks)
     BOOST_TEST((s.begin_compaction(pre_compact::cause::manual, 1, {}) == errc::not_begun));
     auto starting = h.start(s.async_start(session_start::cause::start));
     BOOST_TEST(!host::is_done(starting));
-    BOOST_TEST((std::get<0>(h.finish(s.async_begin_turn("hi", some_settings))) == errc::in_progress));
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_begin_turn("hi", some_settings))) == errc::in_progress));
     BOOST_TEST((s.begin_compaction(pre_compact::cause::manual, 1, {}) == errc::in_progress));
     BOOST_TEST(s.turns() == 0u);
 
@@ -103,8 +106,8 @@ BOOST_AUTO_TEST_CASE(a_conversation_starts_once_so_attaching_to_it_runs_nothing)
     host h;
     recorder<session_start> starts(h.hooks);
     auto s = h.open();
-    BOOST_TEST((std::get<0>(h.finish(s.async_start(session_start::cause::resume))) ==
-                errc::in_progress));
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_start(session_start::cause::resume))) == errc::in_progress));
     BOOST_TEST(starts.events.size() == 1u);
 }
 
@@ -150,7 +153,8 @@ BOOST_AUTO_TEST_CASE(a_failure_is_logged_with_its_place_and_stops_nobody)
     host h;
     h.use(R"([{"phase":"session_start","argv":["note"]}])");
     h.programs.prints["note"] = "no json";
-    h.hooks.on<session_start>([](const session_start&) { throw std::runtime_error("boom"); }, "acme.a");
+    h.hooks.on<session_start>([](const session_start&) { throw std::runtime_error("boom"); },
+                              "acme.a");
     h.hooks.on<session_start>([](const session_start&) { return session_start::mutate{"yes"}; },
                               "acme.b");
     auto s = h.hooks.create_session({.id = "s-1"}).value();
@@ -210,7 +214,8 @@ BOOST_AUTO_TEST_CASE(what_a_hook_changed_is_gone_with_the_turn)
 {
     host h;
     const auto id = h.hooks.on<pre_turn>(
-        [](const pre_turn&) { return pre_turn::mutate{.tools = names{}, .model = "model-b"}; }, "x");
+        [](const pre_turn&) { return pre_turn::mutate{.tools = names{}, .model = "model-b"}; },
+        "x");
     auto s = h.open_in_turn();
     BOOST_TEST(s.settings().tools.empty());
     h.finish(s.async_end_turn(final_reply("done")));
@@ -296,8 +301,7 @@ BOOST_AUTO_TEST_CASE(a_failed_hook_of_the_configuration_blocks_and_is_logged)
     h.programs.exits["recall"] = 3;
     auto s = h.open();
     const auto said = h.begin(s, "hello");
-    BOOST_TEST(said.blocked_text() ==
-               "pre_turn hook failed: Command hook exited with status 3");
+    BOOST_TEST(said.blocked_text() == "pre_turn hook failed: Command hook exited with status 3");
     const auto records = h.log.of("pre_turn_hook_failed");
     BOOST_REQUIRE(records.size() == 1u);
     BOOST_TEST(kept_log::text(records[0], "consequence") == "blocked");
@@ -335,18 +339,21 @@ BOOST_AUTO_TEST_CASE(one_operation_at_a_time)
 {
     host h;
     std::optional<reply<pre_turn>> owed;
-    h.hooks.on<pre_turn>([&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); },
-                         "slow");
+    h.hooks.on<pre_turn>(
+        [&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); }, "slow");
     auto s = h.open();
     auto first = h.start(s.async_begin_turn("one", some_settings));
-    BOOST_TEST((std::get<0>(h.finish(s.async_begin_turn("two", some_settings))) == errc::in_progress));
-    BOOST_TEST((std::get<0>(h.finish(s.async_add_prompt("two", arrival::queued))) == errc::in_progress));
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_begin_turn("two", some_settings))) == errc::in_progress));
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_add_prompt("two", arrival::queued))) == errc::in_progress));
     BOOST_TEST((std::get<0>(h.finish(s.async_run_tools({}, obliging()))) == errc::in_progress));
     BOOST_TEST((std::get<0>(h.finish(s.async_end_turn({}))) == errc::in_progress));
     (*owed)();
     h.drain();
     BOOST_TEST(!std::get<0>(first.get()));
-    BOOST_TEST((std::get<0>(h.finish(s.async_begin_turn("two", some_settings))) == errc::in_progress));
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_begin_turn("two", some_settings))) == errc::in_progress));
     BOOST_TEST(s.turns() == 1u);
 }
 
@@ -356,7 +363,8 @@ BOOST_AUTO_TEST_CASE(without_a_turn_there_is_nothing_to_join_to_run_or_to_end)
     watcher all(h.hooks);
     auto s = h.open();
     all.seen.clear();
-    BOOST_TEST((std::get<0>(h.finish(s.async_add_prompt("x", arrival::queued))) == errc::not_begun));
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_add_prompt("x", arrival::queued))) == errc::not_begun));
     BOOST_TEST((std::get<0>(h.finish(s.async_run_tools({}, obliging()))) == errc::not_begun));
     BOOST_TEST((std::get<0>(h.finish(s.async_end_turn({}))) == errc::not_begun));
     BOOST_TEST(!s.cancel_turn());
@@ -368,9 +376,7 @@ BOOST_AUTO_TEST_CASE(operations_may_be_started_from_another_thread)
     host h;
     auto s = h.open();
     std::future<std::tuple<error_code, pre_turn::outcome>> begun;
-    std::thread other([&] {
-        begun = host::launch(s.async_begin_turn("hi", some_settings));
-    });
+    std::thread other([&] { begun = host::launch(s.async_begin_turn("hi", some_settings)); });
     other.join();
     h.drain();
     BOOST_TEST(!std::get<0>(begun.get()));
@@ -385,8 +391,11 @@ BOOST_AUTO_TEST_CASE(a_turn_gets_one_continuation)
     host h;
     recorder<turn_ending> endings(h.hooks);
     recorder<turn_finished> finished(h.hooks);
-    h.hooks.on<turn_ending>([](const turn_ending&) { return turn_ending::continue_turn{"draw a map", {}}; },
-                            "map-check");
+    h.hooks.on<turn_ending>(
+        [](const turn_ending&) {
+            return turn_ending::continue_turn{"draw a map", {}};
+        },
+        "map-check");
     auto s = h.open_in_turn();
     auto [ec, first] = h.finish(s.async_end_turn(final_reply("done")));
     BOOST_TEST(!ec);
@@ -422,8 +431,8 @@ BOOST_AUTO_TEST_CASE(its_hooks_are_asked_only_when_the_model_has_ended_by_itself
     auto s = h.open();
     const auto end_with = [&](stop_reason why, std::vector<tool_call> calls = {}) {
         h.begin(s, "go");
-        auto [ec, said] = h.finish(
-            s.async_end_turn({.text = "so far", .calls = std::move(calls), .stop = why}));
+        auto [ec, said] =
+            h.finish(s.async_end_turn({.text = "so far", .calls = std::move(calls), .stop = why}));
         BOOST_TEST(!ec);
         BOOST_TEST(!said.continuation);
         BOOST_TEST(!s.turn_running());
@@ -465,13 +474,18 @@ BOOST_AUTO_TEST_CASE(a_failed_hook_of_the_configuration_lets_the_turn_end)
     host h;
     h.use(R"([{"phase":"turn_ending","argv":["check"]}])");
     h.programs.exits["check"] = 1;
-    h.hooks.on<turn_ending>([](const turn_ending&) { return turn_ending::continue_turn{"go on", {}}; }, "x");
+    h.hooks.on<turn_ending>(
+        [](const turn_ending&) {
+            return turn_ending::continue_turn{"go on", {}};
+        },
+        "x");
     auto s = h.open_in_turn();
     auto [ec, said] = h.finish(s.async_end_turn(final_reply("done")));
     BOOST_TEST(!said.continuation);
     BOOST_TEST(!s.turn_running());
     BOOST_REQUIRE(h.log.of("turn_ending_hook_failed").size() == 1u);
-    BOOST_TEST(kept_log::text(h.log.of("turn_ending_hook_failed")[0], "consequence") == "turn_ended");
+    BOOST_TEST(kept_log::text(h.log.of("turn_ending_hook_failed")[0], "consequence") ==
+               "turn_ended");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -485,7 +499,8 @@ BOOST_AUTO_TEST_CASE(a_turn_that_is_cancelled_waits_for_no_hook)
     bool told = false;
     h.hooks.on<pre_turn>(
         [&](const pre_turn&, reply<pre_turn> answer) {
-            answer.get_cancellation_slot().assign([&](boost::asio::cancellation_type) { told = true; });
+            answer.get_cancellation_slot().assign(
+                [&](boost::asio::cancellation_type) { told = true; });
             owed.emplace(std::move(answer));
         },
         "slow");
@@ -515,7 +530,8 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_on_its_way_is_dropped)
     host h;
     std::optional<reply<turn_ending>> owed;
     h.hooks.on<turn_ending>(
-        [&](const turn_ending&, reply<turn_ending> answer) { owed.emplace(std::move(answer)); }, "slow");
+        [&](const turn_ending&, reply<turn_ending> answer) { owed.emplace(std::move(answer)); },
+        "slow");
     auto s = h.open_in_turn();
     auto ending = h.start(s.async_end_turn(final_reply("done")));
     (*owed)(turn_ending::continue_turn{"go on", {}});
@@ -532,7 +548,8 @@ BOOST_AUTO_TEST_CASE(cancelling_an_operation_of_a_turn_ends_the_turn)
     host h;
     std::optional<reply<turn_ending>> owed;
     h.hooks.on<turn_ending>(
-        [&](const turn_ending&, reply<turn_ending> answer) { owed.emplace(std::move(answer)); }, "slow");
+        [&](const turn_ending&, reply<turn_ending> answer) { owed.emplace(std::move(answer)); },
+        "slow");
     recorder<turn_finished> finished(h.hooks);
     auto s = h.open_in_turn();
     boost::asio::cancellation_signal stop;
@@ -569,7 +586,8 @@ BOOST_AUTO_TEST_CASE(the_event_loop_may_go_while_a_hook_is_pending)
     {
         host h;
         h.hooks.on<pre_turn>(
-            [&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); }, "slow");
+            [&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); },
+            "slow");
         auto s = h.open();
         beginning = h.start(s.async_begin_turn("go", some_settings));
     }
@@ -617,10 +635,12 @@ BOOST_AUTO_TEST_CASE(the_conversation_goes_on_only_after_the_session_start_hooks
         [&](const session_start&, reply<session_start> answer) { owed.emplace(std::move(answer)); },
         "slow");
     s.begin_compaction(pre_compact::cause::manual, 1, {});
-    BOOST_TEST((std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
     BOOST_TEST((s.begin_compaction(pre_compact::cause::manual, 1, {}) == errc::in_progress));
     auto finishing = h.start(s.async_finish_compaction());
-    BOOST_TEST((std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
     (*owed)(session_start::mutate{"remember"});
     h.drain();
     BOOST_TEST(std::get<1>(finishing.get()).message() == "## Session start hook 1\n\nremember");
@@ -694,7 +714,8 @@ BOOST_AUTO_TEST_CASE(session_end_fires_once_the_root_first_then_its_subagents)
         BOOST_TEST((one.reason == session_end::cause::shutdown));
     }
     BOOST_TEST((std::get<0>(h.finish(root.async_begin_turn("x", some_settings))) == errc::closed));
-    BOOST_TEST((std::get<0>(h.finish(child.async_start(session_start::cause::start))) == errc::closed));
+    BOOST_TEST(
+        (std::get<0>(h.finish(child.async_start(session_start::cause::start))) == errc::closed));
     BOOST_TEST((root.create_subagent({}).error() == errc::closed));
 }
 
@@ -706,7 +727,8 @@ BOOST_AUTO_TEST_CASE(closing_ends_the_running_turn_first)
     all.seen.clear();
     s.close(session_end::cause::closed);
     h.drain();
-    BOOST_TEST(all.seen == (names{"turn_finished", "session_end"}), boost::test_tools::per_element());
+    BOOST_TEST(all.seen == (names{"turn_finished", "session_end"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_session_that_is_destroyed_unclosed_has_crashed)

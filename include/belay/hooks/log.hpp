@@ -34,9 +34,9 @@ public:
 
 /// Appends each record to a file as one line, with a `time` (UTC, RFC 3339) in front.
 ///
-/// A line is a single write to a file that was opened for appending, so that several hosts may share
-/// the file. Missing folders are created. Whatever goes wrong, the record is lost and nothing else
-/// happens.
+/// A line is a single write to a file that was opened for appending, so that several hosts may
+/// share the file. Missing folders are created. Whatever goes wrong, the record is lost and nothing
+/// else happens.
 class jsonl_file final : public log_sink {
 public:
     BELAY_DECL explicit jsonl_file(std::string path);

@@ -56,17 +56,19 @@ public:
     /// The configuration from now on, for new sessions and, in phases that only observe, for all
     /// sessions. Sessions that exist keep their hooks in the other phases. Null: none.
     ///
-    /// If an entry is over a limit that is judged when a session starts its hooks, no session can be
-    /// created, and the phases that only observe go on with the last configuration that was within
-    /// them. The diagnosis is what `create_session` will say.
+    /// If an entry is over a limit that is judged when a session starts its hooks, no session can
+    /// be created, and the phases that only observe go on with the last configuration that was
+    /// within them. The diagnosis is what `create_session` will say.
     BELAY_DECL checked<void> use(std::shared_ptr<const config> configuration);
 
     /// Registers a function for an event: one of the eight phases, or `turn_finished`. It may be
     /// anything that an async_chain takes: it may answer at once, through a `reply<E>`, or, with
-    /// <belay/hooks/coroutine.hpp>, as a coroutine. Sessions share it, and may call it at the same time.
+    /// <belay/hooks/coroutine.hpp>, as a coroutine. Sessions share it, and may call it at the same
+    /// time.
     ///
-    /// `name` is the extension's, and is shown to people. `timeout` is the function's own; without it,
-    /// only the deadline of the phase bounds it. Sessions that exist see the function from the next event on.
+    /// `name` is the extension's, and is shown to people. `timeout` is the function's own; without
+    /// it, only the deadline of the phase bounds it. Sessions that exist see the function from the
+    /// next event on.
     template <class E, class Handler>
     hook_id on(Handler handler, std::string name,
                std::optional<std::chrono::milliseconds> timeout = {})
@@ -77,18 +79,18 @@ public:
     }
 
     /// Registers an executable for an extension (spec: Vera, "Register from an extension"): like an
-    /// entry of the configuration, but its failures are judged as an extension's, and `argv[0]` is an
-    /// absolute path. The diagnosis is `errc::invalid_argv` if it is not, and otherwise that of `check`.
-    /// `name` is the extension's; `spec.name` is not looked at.
+    /// entry of the configuration, but its failures are judged as an extension's, and `argv[0]` is
+    /// an absolute path. The diagnosis is `errc::invalid_argv` if it is not, and otherwise that of
+    /// `check`. `name` is the extension's; `spec.name` is not looked at.
     BELAY_DECL checked<hook_id> on_executable(const executable_spec& spec, std::string name);
 
-    /// Removes what an extension registered; false if it is gone already. It is not asked again, also in
-    /// sessions that exist; an event in flight keeps the hooks that it started with.
+    /// Removes what an extension registered; false if it is gone already. It is not asked again,
+    /// also in sessions that exist; an event in flight keeps the hooks that it started with.
     BELAY_DECL bool remove(hook_id id);
 
     /// A conversation with the hooks of the current configuration. The diagnosis, as from
-    /// `config::executables`, names the entry that is over a limit; then there is no session, and no
-    /// hook has run.
+    /// `config::executables`, names the entry that is over a limit; then there is no session, and
+    /// no hook has run.
     [[nodiscard]] BELAY_DECL checked<session> create_session(session_options options);
 
     /// Asks the current hooks about an event, without a session and its rules, and without the log.
@@ -106,10 +108,7 @@ public:
     /// Tells the current hooks about an event that they only watch, and logs those that fail.
     template <class E>
         requires notification<E>
-    void notify(E event)
-    {
-        detail::notify(*state_, std::move(event));
-    }
+    void notify(E event) { detail::notify(*state_, std::move(event)); }
 
 private:
     BELAY_DECL hook_id add(detail::extension_hook hook);

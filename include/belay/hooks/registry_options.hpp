@@ -10,13 +10,13 @@
 
 namespace belay::hooks {
 
-/// What the host brings along. Pointers may be null; what they point to must outlive the registry, its
-/// sessions and what these have in flight.
+/// What the host brings along. Pointers may be null; what they point to must outlive the registry,
+/// its sessions and what these have in flight.
 struct registry_options {
-    clock* time = nullptr;         ///< null: the steady clock
-    trace_sink* trace = nullptr;   ///< told what every hook said
-    log_sink* log = nullptr;       ///< told which hooks failed
-    executable_options run{};      ///< how executables are run
+    clock* time = nullptr;                  ///< null: the steady clock
+    trace_sink* trace = nullptr;            ///< told what every hook said
+    log_sink* log = nullptr;                ///< told which hooks failed
+    executable_options run{};               ///< how executables are run
     protocols known = default_protocols();  ///< for `on_executable`
 };
 

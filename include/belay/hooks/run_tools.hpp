@@ -2,7 +2,8 @@
 #define BELAY_HOOKS_RUN_TOOLS_HPP
 
 // All tool calls of one reply of the model, taken through their hooks, the host's permission check
-// and the host's tools. `session::async_run_tools` does it; here is what goes in and what comes out.
+// and the host's tools. `session::async_run_tools` does it; here is what goes in and what comes
+// out.
 //
 //     belay::hooks::tool_host host;
 //     host.permit = [](const tool_call& call) {
@@ -20,8 +21,8 @@
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <chrono>
-#include <cstddef>
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,9 +54,10 @@ struct host_call {
 
 }  // namespace detail
 
-/// How a permission check or a tool answers later. Move-only; use it from any thread, once, while the
-/// session's executor lives. The call that the function was given stays valid until the reply has been
-/// used or destroyed. Destroying it unused is a failure. What comes after a cancellation is dropped.
+/// How a permission check or a tool answers later. Move-only; use it from any thread, once, while
+/// the session's executor lives. The call that the function was given stays valid until the reply
+/// has been used or destroyed. Destroying it unused is a failure. What comes after a cancellation
+/// is dropped.
 template <class T>
 class host_reply {
 public:
@@ -101,15 +103,15 @@ namespace detail {
 
 template <class F, class T>
 concept returns_at_once = std::invocable<F&, const tool_call&> &&
-                          std::convertible_to<std::invoke_result_t<F&, const tool_call&>, T>;
+    std::convertible_to<std::invoke_result_t<F&, const tool_call&>, T>;
 
 template <class F, class T>
 concept takes_reply = std::invocable<F&, const tool_call&, host_reply<T>> &&
-                      std::is_void_v<std::invoke_result_t<F&, const tool_call&, host_reply<T>>>;
+    std::is_void_v<std::invoke_result_t<F&, const tool_call&, host_reply<T>>>;
 
 template <class F, class T>
 concept awaits = std::invocable<F&, const tool_call&> &&
-                 belay::detail::awaited<std::invoke_result_t<F&, const tool_call&>>::known;
+    belay::detail::awaited<std::invoke_result_t<F&, const tool_call&>>::known;
 
 // Defined by <belay/hooks/coroutine.hpp>.
 template <class T>
@@ -117,10 +119,10 @@ struct await_host_call;
 
 }  // namespace detail
 
-/// A function of the host that is asked about a call, erased: one that returns a T, one that takes a
-/// `host_reply<T>` after the call and returns nothing, or, with <belay/hooks/coroutine.hpp>, one that
-/// returns a `boost::asio::awaitable<T>`. Copies share one function. It is called on the session's
-/// executor, and must not block for long.
+/// A function of the host that is asked about a call, erased: one that returns a T, one that takes
+/// a `host_reply<T>` after the call and returns nothing, or, with <belay/hooks/coroutine.hpp>, one
+/// that returns a `boost::asio::awaitable<T>`. Copies share one function. It is called on the
+/// session's executor, and must not block for long.
 template <class T>
 class host_function {
 public:
@@ -181,16 +183,17 @@ using tool_reply = host_reply<tool_result>;
 
 /// The host's part in a batch of calls.
 struct tool_host {
-    /// Asked about each call that the hooks let through, with its effective input. Absent, or failing:
-    /// the call is denied.
+    /// Asked about each call that the hooks let through, with its effective input. Absent, or
+    /// failing: the call is denied.
     host_function<permission> permit{};
 
-    /// Runs a call that is permitted, with its effective input. Absent, or failing: the result is an
-    /// error that says so.
+    /// Runs a call that is permitted, with its effective input. Absent, or failing: the result is
+    /// an error that says so.
     host_function<tool_result> run{};
 
-    std::size_t chains_at_once = 8;  ///< calls whose pre_tool_use hooks run at the same time, at least 1
-    std::size_t tools_at_once = 1;   ///< calls whose tools run at the same time, at least 1
+    std::size_t chains_at_once =
+        8;  ///< calls whose pre_tool_use hooks run at the same time, at least 1
+    std::size_t tools_at_once = 1;  ///< calls whose tools run at the same time, at least 1
 };
 
 /// What became of a call.
@@ -211,8 +214,10 @@ struct call_record {
 
     std::chrono::duration<double, std::milli> duration{};  ///< of its tool
 
-    std::optional<pre_tool_use::outcome> before{};  ///< what the hooks before it said; none if not offered
-    std::optional<post_tool_use::outcome> after{};  ///< what the hooks after it said, if it ran or was replaced
+    std::optional<pre_tool_use::outcome>
+        before{};  ///< what the hooks before it said; none if not offered
+    std::optional<post_tool_use::outcome>
+        after{};  ///< what the hooks after it said, if it ran or was replaced
 };
 
 }  // namespace belay::hooks

@@ -92,12 +92,12 @@ struct session_initiation {
 /// An attached client is no event: nothing is to be called for it, and nothing runs.
 ///
 /// @par Operations
-/// Those whose names begin with `async_` complete with `void(error_code, outcome)`, always through a
-/// post. They may be started from any thread, one at a time. Cancelling one, by any cancellation type,
-/// completes it at once with `errc::cancelled` and a default outcome, whatever a hook is doing; what
-/// that returns later is dropped. If it belonged to a turn, the turn has ended, as aborted. Beside
-/// `errc::cancelled` and the three above they have no errors: what hooks do wrong is in the outcome and
-/// in the host's log.
+/// Those whose names begin with `async_` complete with `void(error_code, outcome)`, always through
+/// a post. They may be started from any thread, one at a time. Cancelling one, by any cancellation
+/// type, completes it at once with `errc::cancelled` and a default outcome, whatever a hook is
+/// doing; what that returns later is dropped. If it belonged to a turn, the turn has ended, as
+/// aborted. Beside `errc::cancelled` and the three above they have no errors: what hooks do wrong
+/// is in the outcome and in the host's log.
 ///
 /// All other members are called on the registry's executor.
 ///
@@ -137,9 +137,9 @@ public:
     // --- A turn --------------------------------------------------------------------------------
 
     /// Begins a turn with its first prompt and runs the pre_turn hooks for it. If the outcome is
-    /// `blocked`, the turn has ended without a call of the model, and `blocked_text()` stands in place
-    /// of the reply; the prompt stays. Otherwise add a message for each of `contexts` after the prompt,
-    /// and call the model with `settings()`.
+    /// `blocked`, the turn has ended without a call of the model, and `blocked_text()` stands in
+    /// place of the reply; the prompt stays. Otherwise add a message for each of `contexts` after
+    /// the prompt, and call the model with `settings()`.
     ///
     /// No prompt: the turn begins for another reason (a delivery), and runs no pre_turn hooks.
     template <boost::asio::completion_token_for<void(error_code, pre_turn::outcome)> Token =
@@ -148,7 +148,7 @@ public:
                           Token&& token = Token())
     {
         return initiate<&detail::begin_turn, pre_turn::outcome, Token>(token, std::move(prompt),
-                                                                std::move(settings));
+                                                                       std::move(settings));
     }
 
     /// Adds another prompt to the turn, and runs the pre_turn hooks for it: a queued one before the
@@ -159,30 +159,32 @@ public:
                   boost::asio::deferred_t>
     auto async_add_prompt(std::string prompt, arrival how, Token&& token = Token())
     {
-        return initiate<&detail::add_prompt, pre_turn::outcome, Token>(token, std::move(prompt), how);
+        return initiate<&detail::add_prompt, pre_turn::outcome, Token>(token, std::move(prompt),
+                                                                       how);
     }
 
     /// Takes all calls of a reply through the hooks, the host's permission check and its tools. One
-    /// record for each call, in the order of the calls. The pre_tool_use hooks of all calls end before
-    /// the first permission check; from there on each call goes its own way: permission, tool,
-    /// post_tool_use.
+    /// record for each call, in the order of the calls. The pre_tool_use hooks of all calls end
+    /// before the first permission check; from there on each call goes its own way: permission,
+    /// tool, post_tool_use.
     ///
-    /// A call to a tool that the turn does not offer, also because a hook has narrowed the tools, is
-    /// refused before pre_tool_use. `reply.stop` is not looked at.
+    /// A call to a tool that the turn does not offer, also because a hook has narrowed the tools,
+    /// is refused before pre_tool_use. `reply.stop` is not looked at.
     template <boost::asio::completion_token_for<void(error_code, std::vector<call_record>)> Token =
                   boost::asio::deferred_t>
     auto async_run_tools(model_reply reply, tool_host host, Token&& token = Token())
     {
-        return initiate<&detail::run_tools, std::vector<call_record>, Token>(token, std::move(reply),
-                                                                      std::move(host));
+        return initiate<&detail::run_tools, std::vector<call_record>, Token>(
+            token, std::move(reply), std::move(host));
     }
 
-    /// The reply ends the turn, unless a turn_ending hook sends the model back: then the outcome has a
-    /// `continuation`; keep the reply, add the continuation's context as a message and call the model
-    /// again. A turn gets one continuation.
+    /// The reply ends the turn, unless a turn_ending hook sends the model back: then the outcome
+    /// has a `continuation`; keep the reply, add the continuation's context as a message and call
+    /// the model again. A turn gets one continuation.
     ///
-    /// The hooks run if the model stopped by itself (`stop_reason::end`) and asked for no tool; after
-    /// anything else the turn ends without them. When it has ended, turn_finished has been notified.
+    /// The hooks run if the model stopped by itself (`stop_reason::end`) and asked for no tool;
+    /// after anything else the turn ends without them. When it has ended, turn_finished has been
+    /// notified.
     template <boost::asio::completion_token_for<void(error_code, turn_ending::outcome)> Token =
                   boost::asio::deferred_t>
     auto async_end_turn(model_reply reply, Token&& token = Token())
@@ -205,17 +207,17 @@ public:
 
     // --- Compaction ----------------------------------------------------------------------------
 
-    /// A compaction really starts, on demand or by itself, between turns or during one (but not while
-    /// an operation is running): notifies pre_compact, which nothing waits for. A compaction that finds
-    /// nothing to do does not start: call nothing. `tokens` is the estimated size of the context,
-    /// `capacity` that of the context window if it is known.
+    /// A compaction really starts, on demand or by itself, between turns or during one (but not
+    /// while an operation is running): notifies pre_compact, which nothing waits for. A compaction
+    /// that finds nothing to do does not start: call nothing. `tokens` is the estimated size of the
+    /// context, `capacity` that of the context window if it is known.
     ///
     /// Until one of the next two, every operation is refused with `errc::in_progress`.
     BELAY_DECL error_code begin_compaction(pre_compact::cause reason, std::uint64_t tokens,
                                            std::optional<std::uint64_t> capacity);
 
-    /// The compaction has succeeded: runs the session_start hooks again, with `compacted`. The model
-    /// must not be called before this has completed.
+    /// The compaction has succeeded: runs the session_start hooks again, with `compacted`. The
+    /// model must not be called before this has completed.
     template <boost::asio::completion_token_for<void(error_code, session_start::outcome)> Token =
                   boost::asio::deferred_t>
     auto async_finish_compaction(Token&& token = Token())
@@ -223,25 +225,27 @@ public:
         return initiate<&detail::finish_compaction, session_start::outcome, Token>(token);
     }
 
-    /// The compaction has failed after it had started: no session_start hook runs.
+    /// The compaction has failed after it had started: no session_start hook runs. (pre_compact was
+    /// notified at its start. One that fails to start runs neither.)
     BELAY_DECL error_code fail_compaction();
 
     // --- Subagents -----------------------------------------------------------------------------
 
-    /// A conversation that this one starts, in the background or not: it has the same hooks, also if
-    /// the configuration has changed since, and `spawned` is true in its events. It is not started yet.
+    /// A conversation that this one starts, in the background or not: it has the same hooks, also
+    /// if the configuration has changed since, and `spawned` is true in its events. It is not
+    /// started yet.
     BELAY_DECL result<session> create_subagent(subagent_options options);
 
     /// Of a subagent: it hands a result back to its starter; notifies subagent_finished with the
     /// starter's id. In the background it may do so again after further work. An error, and nothing
-    /// fires, if it is no subagent (`errc::not_begun`), is at work on a turn (`errc::in_progress`), was
-    /// stopped during its last turn (`errc::cancelled`), or is closed (`errc::closed`).
+    /// fires, if it is no subagent (`errc::not_begun`), is at work on a turn (`errc::in_progress`),
+    /// was stopped during its last turn (`errc::cancelled`), or is closed (`errc::closed`).
     BELAY_DECL error_code hand_back(subagent_finished::result result, std::string text);
 
     // --- The conversation ends -----------------------------------------------------------------
 
-    /// Ends the running turn, as aborted, then notifies session_end for this session and after it for
-    /// its open subagents, with the same reason. Nothing waits. False if it was closed before.
+    /// Ends the running turn, as aborted, then notifies session_end for this session and after it
+    /// for its open subagents, with the same reason. Nothing waits. False if it was closed before.
     BELAY_DECL bool close(session_end::cause reason);
 
 private:

@@ -35,7 +35,7 @@ struct turn_settings {
 
 /// How a prompt comes to a turn that has begun.
 enum class arrival : unsigned char {
-    queued,       ///< it was sent together with the turn's first prompt, before the model was called
+    queued,  ///< it was sent together with the turn's first prompt, before the model was called
     during_turn,  ///< it was sent while the turn was running, and joins it
 };
 

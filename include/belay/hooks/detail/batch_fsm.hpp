@@ -23,7 +23,8 @@ public:
     enum class verdict : unsigned char { proceed, refuse, replace };
 
     // A call that is not offered is over from the start.
-    batch_fsm(const std::vector<bool>& offered, std::size_t chains_at_once, std::size_t tools_at_once)
+    batch_fsm(const std::vector<bool>& offered, std::size_t chains_at_once,
+              std::size_t tools_at_once)
         : free_chains_(std::max<std::size_t>(chains_at_once, 1)),
           free_tools_(std::max<std::size_t>(tools_at_once, 1))
     {

@@ -49,7 +49,7 @@ private:
 
     // What is running for a call, so that it can be stopped.
     struct at_work {
-        boost::asio::cancellation_signal stop;        // of a chain
+        boost::asio::cancellation_signal stop;  // of a chain
         std::shared_ptr<pending_host_call> host_call;
         clock::time_point began{};
     };

@@ -24,8 +24,8 @@ namespace belay::hooks::detail {
 
 class registry_state;
 
-// Tells the hooks of the configuration that is current now, and logs those that fail. The bodies are
-// in registry_state.ipp.
+// Tells the hooks of the configuration that is current now, and logs those that fail. The bodies
+// are in registry_state.ipp.
 BELAY_DECL void notify(const registry_state& host, pre_compact event);
 BELAY_DECL void notify(const registry_state& host, session_end event);
 BELAY_DECL void notify(const registry_state& host, subagent_finished event);

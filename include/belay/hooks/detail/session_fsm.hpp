@@ -29,6 +29,13 @@ inline std::string joined_by_blank_lines(const std::vector<std::string>& texts)
     return all;
 }
 
+// Not inside session_fsm: clang 14 cannot then make one without arguments.
+struct running_turn {
+    std::vector<std::string> prompts;
+    std::vector<std::string> replies;
+    unsigned continuations = 0;
+};
+
 class session_fsm {
 public:
     using ended = std::optional<turn_finished>;  // the turn that has ended just now
@@ -231,12 +238,6 @@ public:
 private:
     enum class work : unsigned char { none, start, prompt, tools, ending, compaction, restart };
 
-    struct turn {
-        std::vector<std::string> prompts;
-        std::vector<std::string> replies;
-        unsigned continuations = 0;
-    };
-
     error_code not_ready() const noexcept
     {
         if (closed_) return errc::closed;
@@ -276,7 +277,7 @@ private:
 
     session_options who_;
     turn_settings settings_;
-    std::optional<turn> turn_;
+    std::optional<running_turn> turn_;
     std::uint64_t turns_ = 0;
     work busy_ = work::none;
     bool started_ = false;

@@ -1,9 +1,8 @@
 #ifndef BELAY_HOOKS_IMPL_BATCH_OP_IPP
 #define BELAY_HOOKS_IMPL_BATCH_OP_IPP
 
-#include <belay/hooks/detail/batch_op.hpp>
-
 #include <belay/core/detail/folding.hpp>
+#include <belay/hooks/detail/batch_op.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/post.hpp>
@@ -21,8 +20,8 @@ namespace belay::hooks::detail {
 template <class T>
 class host_call_op final : public host_call<T>, public pending_host_call {
 public:
-    host_call_op(std::shared_ptr<batch_op> owner, boost::asio::any_io_executor executor, clock& time,
-                 std::size_t call)
+    host_call_op(std::shared_ptr<batch_op> owner, boost::asio::any_io_executor executor,
+                 clock& time, std::size_t call)
         : owner_(std::move(owner)), executor_(std::move(executor)), time_(time), call_(call)
     {}
 
@@ -184,7 +183,8 @@ BELAY_DECL void batch_op::ask_hooks(std::size_t call)
         if (!ec) self->hooks_said(call, std::move(said));
     };
     session_->hooks->hooks_of<pre_tool_use>().async_dispatch(
-        std::move(event), boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
+        std::move(event),
+        boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
 }
 
 BELAY_DECL void batch_op::hooks_said(std::size_t call, pre_tool_use::outcome said)
@@ -218,8 +218,8 @@ template <class T>
 void batch_op::call_host(std::size_t call, const host_function<T>& function, const char* if_absent)
 {
     const auto& host = *session_->host;
-    const auto pending = std::make_shared<host_call_op<T>>(shared_from_this(), host.executor,
-                                                           host.time, call);
+    const auto pending =
+        std::make_shared<host_call_op<T>>(shared_from_this(), host.executor, host.time, call);
     at_work_[call].host_call = pending;
     pending->start(pending, function, records_[call].call, if_absent);
 }
@@ -264,7 +264,8 @@ BELAY_DECL void batch_op::tell_hooks(std::size_t call)
         if (!ec) self->hooks_told(call, std::move(said));
     };
     session_->hooks->hooks_of<post_tool_use>().async_dispatch(
-        std::move(event), boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
+        std::move(event),
+        boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
 }
 
 BELAY_DECL void batch_op::hooks_told(std::size_t call, post_tool_use::outcome said)
@@ -275,7 +276,8 @@ BELAY_DECL void batch_op::hooks_told(std::size_t call, post_tool_use::outcome sa
         log_failure(log, post_tool_use::event_name, one, occasion(call), "ignored");
     }
     if (said.failed) {
-        log_failure(log, post_tool_use::event_name, *said.failed, occasion(call), "patches_dropped");
+        log_failure(log, post_tool_use::event_name, *said.failed, occasion(call),
+                    "patches_dropped");
     }
     if (said.result) records_[call].result = *said.result;
     records_[call].after = std::move(said);

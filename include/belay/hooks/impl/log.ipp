@@ -1,20 +1,18 @@
 #ifndef BELAY_HOOKS_IMPL_LOG_IPP
 #define BELAY_HOOKS_IMPL_LOG_IPP
 
+#include <belay/hooks/detail/json.hpp>
 #include <belay/hooks/log.hpp>
-
-#include <boost/json/serialize.hpp>
 
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <fcntl.h>
 #include <filesystem>
 #include <system_error>
-#include <utility>
-
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
+#include <utility>
 
 namespace belay::hooks {
 namespace detail {
@@ -52,12 +50,15 @@ BELAY_DECL void jsonl_file::on_record(const boost::json::object& record) noexcep
         boost::json::object stamped;
         stamped.emplace("time", detail::utc_now());
         for (const auto& [key, value] : record) stamped.emplace(key, value);
-        const std::string line = boost::json::serialize(stamped) + '\n';
+        detail::json_writer written;  // JSON whatever bytes are in a message
+        written.write(stamped);
+        const std::string line = std::move(written).take() + '\n';
 
         int descriptor = detail::open_for_appending(path_.c_str());
         if (descriptor < 0) {
             std::error_code ignored;
-            std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+            std::filesystem::create_directories(std::filesystem::path(path_).parent_path(),
+                                                ignored);
             descriptor = detail::open_for_appending(path_.c_str());
         }
         if (descriptor < 0) return;

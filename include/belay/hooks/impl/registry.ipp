@@ -1,10 +1,9 @@
 #ifndef BELAY_HOOKS_IMPL_REGISTRY_IPP
 #define BELAY_HOOKS_IMPL_REGISTRY_IPP
 
-#include <belay/hooks/registry.hpp>
-
 #include <belay/hooks/detail/registry_state.hpp>
 #include <belay/hooks/detail/session_state.hpp>
+#include <belay/hooks/registry.hpp>
 
 #include <memory>
 #include <optional>
@@ -33,8 +32,9 @@ BELAY_DECL checked<hook_id> registry::on_executable(const executable_spec& spec,
     auto what = check(spec, state_->options.known);
     if (!what) return what.error();
     if (!what->argv.front().starts_with('/')) {
-        return diagnosis{errc::invalid_argv, "Command hook argv must start with an absolute path, not \"" +
-                                                 what->argv.front() + "\""};
+        return diagnosis{errc::invalid_argv,
+                         "Command hook argv must start with an absolute path, not \"" +
+                             what->argv.front() + "\""};
     }
     what->name = name;
     std::optional<hook_id> made;
@@ -46,14 +46,17 @@ BELAY_DECL checked<hook_id> registry::on_executable(const executable_spec& spec,
     return *made;
 }
 
-BELAY_DECL bool registry::remove(hook_id id) { return state_->remove(id); }
+BELAY_DECL bool registry::remove(hook_id id)
+{
+    return state_->remove(id);
+}
 
 BELAY_DECL checked<session> registry::create_session(session_options options)
 {
     if (state_->fault) return *state_->fault;
     auto hooks = options.bare ? state_->bare_set() : state_->current;
-    return session(std::make_shared<detail::session_state>(state_, std::move(hooks),
-                                                           std::move(options)));
+    return session(
+        std::make_shared<detail::session_state>(state_, std::move(hooks), std::move(options)));
 }
 
 BELAY_DECL hook_id registry::add(detail::extension_hook hook)
@@ -61,7 +64,10 @@ BELAY_DECL hook_id registry::add(detail::extension_hook hook)
     return state_->add(std::move(hook));
 }
 
-BELAY_DECL std::shared_ptr<detail::hook_set> registry::current() const { return state_->current; }
+BELAY_DECL std::shared_ptr<detail::hook_set> registry::current() const
+{
+    return state_->current;
+}
 
 }  // namespace belay::hooks
 

@@ -1,11 +1,10 @@
 #ifndef BELAY_HOOKS_IMPL_SESSION_IPP
 #define BELAY_HOOKS_IMPL_SESSION_IPP
 
-#include <belay/hooks/session.hpp>
-
 #include <belay/hooks/detail/batch_op.hpp>
 #include <belay/hooks/detail/complete.hpp>
 #include <belay/hooks/detail/session_state.hpp>
+#include <belay/hooks/session.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -101,7 +100,8 @@ inline void ask_at_start(const state_ptr& session, session_start::cause reason,
         for (const auto& one : said.failures) {
             auto occasion = here.occasion();
             occasion.emplace("reason", name_of(reason));
-            log_failure(here.host->options.log, session_start::event_name, one, std::move(occasion));
+            log_failure(here.host->options.log, session_start::event_name, one,
+                        std::move(occasion));
         }
     };
     ask_hooks(session, session->fsm.start_event(reason), std::move(handler), conclude);
@@ -159,13 +159,13 @@ BELAY_DECL void begin_turn(state_ptr state, std::optional<std::string> prompt,
 BELAY_DECL void add_prompt(state_ptr state, std::string prompt, arrival how,
                            session_handler<pre_turn::outcome> handler)
 {
-    on_executor(state, [state, prompt = std::move(prompt), how,
-                        handler = std::move(handler)]() mutable {
-        if (const auto ec = state->fsm.add_prompt(std::move(prompt), how)) {
-            return complete(state, std::move(handler), ec);
-        }
-        ask_about_prompt(state, false, how == arrival::during_turn, std::move(handler));
-    });
+    on_executor(state,
+                [state, prompt = std::move(prompt), how, handler = std::move(handler)]() mutable {
+                    if (const auto ec = state->fsm.add_prompt(std::move(prompt), how)) {
+                        return complete(state, std::move(handler), ec);
+                    }
+                    ask_about_prompt(state, false, how == arrival::during_turn, std::move(handler));
+                });
 }
 
 BELAY_DECL void run_tools(state_ptr state, model_reply reply, tool_host host,
@@ -228,19 +228,37 @@ BELAY_DECL session::executor_type session::get_executor() const noexcept
     return state_->host->executor;
 }
 
-BELAY_DECL const std::string& session::id() const noexcept { return state_->fsm.who().id; }
-BELAY_DECL bool session::spawned() const noexcept { return state_->fsm.who().spawned; }
-BELAY_DECL bool session::bare() const noexcept { return state_->fsm.who().bare; }
+BELAY_DECL const std::string& session::id() const noexcept
+{
+    return state_->fsm.who().id;
+}
+BELAY_DECL bool session::spawned() const noexcept
+{
+    return state_->fsm.who().spawned;
+}
+BELAY_DECL bool session::bare() const noexcept
+{
+    return state_->fsm.who().bare;
+}
 
-BELAY_DECL bool session::cancel_turn() { return state_->cancel_turn(); }
-BELAY_DECL bool session::turn_running() const noexcept { return state_->fsm.turn_running(); }
+BELAY_DECL bool session::cancel_turn()
+{
+    return state_->cancel_turn();
+}
+BELAY_DECL bool session::turn_running() const noexcept
+{
+    return state_->fsm.turn_running();
+}
 
 BELAY_DECL const turn_settings& session::settings() const noexcept
 {
     return state_->fsm.settings();
 }
 
-BELAY_DECL std::uint64_t session::turns() const noexcept { return state_->fsm.turns(); }
+BELAY_DECL std::uint64_t session::turns() const noexcept
+{
+    return state_->fsm.turns();
+}
 
 BELAY_DECL error_code session::begin_compaction(pre_compact::cause reason, std::uint64_t tokens,
                                                 std::optional<std::uint64_t> capacity)
@@ -251,7 +269,10 @@ BELAY_DECL error_code session::begin_compaction(pre_compact::cause reason, std::
     return {};
 }
 
-BELAY_DECL error_code session::fail_compaction() { return state_->fsm.end_compaction(false); }
+BELAY_DECL error_code session::fail_compaction()
+{
+    return state_->fsm.end_compaction(false);
+}
 
 BELAY_DECL result<session> session::create_subagent(subagent_options options)
 {
@@ -276,12 +297,15 @@ BELAY_DECL error_code session::hand_back(subagent_finished::result result, std::
     if (!state_->is_subagent) return errc::not_begun;
     if (const auto ec = state_->fsm.may_hand_back()) return ec;
     const auto& who = state_->fsm.who();
-    state_->tell(subagent_finished{state_->starter, who.id, who.workspace, state_->background, result,
-                                   std::move(text)});
+    state_->tell(subagent_finished{state_->starter, who.id, who.workspace, state_->background,
+                                   result, std::move(text)});
     return {};
 }
 
-BELAY_DECL bool session::close(session_end::cause reason) { return state_->close(reason); }
+BELAY_DECL bool session::close(session_end::cause reason)
+{
+    return state_->close(reason);
+}
 
 }  // namespace belay::hooks
 
