@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(the_limits_are_not_judged_at_load_but_when_a_session_starts
     argv += R"(,"a")";
     BOOST_TEST(fault(of(argv)) == "");
     BOOST_TEST(limit_fault(of(argv)).starts_with(
-        "config.json: hooks[1].argv: Command hook argv must be a bounded non-empty array (it has "
+        "config.json: hooks[1].argv: Command hook argv must be a bounded non-empty array: argv has "
         "17 elements"));
 }
 
@@ -375,6 +375,26 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_given_twice_is_refused_where_a_hook_would_be_
                "config.json: hooks[0].protocol is given twice");
     BOOST_TEST(fault(R"({"a":1,"a":2,"x":{"hooks":1,"hooks":2}})") == "");
     BOOST_TEST(fault(with(R"(,"note":1,"note":2,"x":{"phase":1,"phase":2})")) == "");
+}
+
+BOOST_AUTO_TEST_CASE(an_argument_that_no_program_can_be_given_is_refused)
+{
+    const auto made = config::parse(
+        R"({"hooks":[{"phase":"pre_turn","argv":["a","x\u0000y"]}]})", "/home", "config.json");
+    BOOST_REQUIRE(!made);
+    BOOST_TEST(made.error().message.find("hooks[0].argv[1] must not hold a NUL") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(no_home_is_the_working_directory)
+{
+    const auto made = config::parse(R"({"hooks":[{"phase":"pre_turn","argv":["a"]}]})", "",
+                                    "config.json");
+    BOOST_REQUIRE(made.has_value());
+    const auto hooks = made->executables();
+    BOOST_REQUIRE(hooks.has_value());
+    BOOST_TEST(hooks->at(0).argv[0] ==
+               (std::filesystem::current_path() / "hooks" / "a").string());
 }
 
 BOOST_AUTO_TEST_CASE(a_long_value_is_cut_in_the_message)

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/resource.h>
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
@@ -109,6 +110,43 @@ BOOST_AUTO_TEST_CASE(a_change_is_seen_by_the_size_alone_or_by_the_time_alone)
     BOOST_TEST(*config.refresh());
     BOOST_TEST(config.current()->executables()->at(1).name == "c");
     BOOST_TEST(!*config.refresh());
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_could_not_be_read_for_a_moment_is_read_again_and_told_of_once)
+{
+    write(R"({"hooks":[{"phase":"pre_turn","argv":["a"]}]})");
+    config_file config(file);
+    BOOST_REQUIRE(config.load().has_value());
+    write(R"({"hooks":[]})");
+    {
+        // No descriptor is to be had.
+        rlimit usual{};
+        BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+        auto none = usual;
+        none.rlim_cur = 0;
+        BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+        const auto first = config.refresh();
+        const auto second = config.refresh();
+        BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+        BOOST_REQUIRE(!first);
+        BOOST_TEST((first.error().code == errc::unreadable));
+        BOOST_REQUIRE(second.has_value());
+        BOOST_TEST(!*second);
+        BOOST_TEST(config.fault().has_value());
+        BOOST_TEST(config.current()->size() == 1U);
+    }
+    const auto third = config.refresh();
+    BOOST_REQUIRE(third.has_value());
+    BOOST_TEST(*third);
+    BOOST_TEST(!config.fault().has_value());
+    BOOST_TEST(config.current()->size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(no_path_is_a_file_that_is_not_there)
+{
+    config_file config{std::filesystem::path()};
+    BOOST_TEST(config.load().has_value());
+    BOOST_TEST(config.current()->size() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(the_first_load_of_an_invalid_file_gives_no_config)
@@ -219,13 +257,13 @@ BOOST_AUTO_TEST_CASE(a_file_that_may_not_be_read_is_unreadable)
     BOOST_TEST((loaded.error().code == errc::unreadable));
 }
 
-BOOST_AUTO_TEST_CASE(messages_call_the_file_by_its_name)
+BOOST_AUTO_TEST_CASE(messages_call_the_file_by_its_path)
 {
     file = path / "settings.json";
     write("[]");
     config_file config(file);
     BOOST_TEST(config.load().error().message ==
-               "settings.json: the document must be an object, not an array");
+               (file.string() + ": the document must be an object, not an array"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

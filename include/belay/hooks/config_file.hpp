@@ -68,7 +68,7 @@ private:
     const std::filesystem::path file_;
     const protocols known_;
     mutable std::mutex mutex_;
-    std::optional<stamp> last_;  // of the last reading, also if it failed
+    std::optional<stamp> last_;  // of the last reading; none if it has to be tried again
     std::shared_ptr<const config> current_;
     std::optional<diagnosis> fault_;
     bool absent_ = false;  // so far there was no file, and current_ has no hooks

@@ -68,10 +68,9 @@ struct invocation {
 /// The bytes that `argv` takes as compact JSON in UTF-8, brackets and quotes included.
 [[nodiscard]] BELAY_DECL std::size_t json_size(const std::vector<std::string>& argv) noexcept;
 
-/// Whether a hook may have this argv: 1 to 16 elements, none empty, at most 8 KiB as JSON, the
-/// first an absolute path, no NUL (spec: Vera, "When a hook fails"). The diagnosis is
-/// `errc::invalid_argv` and names the element. `async_run` itself only asks for what the system
-/// needs: a first element, absolute, no NUL.
+/// Whether a hook may have this argv: 1 to 16 elements, none empty, no NUL, at most 8 KiB as JSON
+/// (spec: Vera, "Limits"). The diagnosis is `errc::invalid_argv` and names the element. `async_run`
+/// itself only asks for what the system needs: a first element, which is an absolute path, and no NUL.
 [[nodiscard]] BELAY_DECL checked<void> check_argv(const std::vector<std::string>& argv);
 
 }  // namespace belay::process

@@ -99,7 +99,8 @@ inline std::optional<std::string> resolved_inside(const std::filesystem::path& d
 class config_reader {
 public:
     config_reader(const std::filesystem::path& home, std::string_view file, protocols known)
-        : directory_((std::filesystem::absolute(home) / "hooks").lexically_normal()),
+        : directory_((std::filesystem::absolute(home.empty() ? "." : home) / "hooks")
+                         .lexically_normal()),
           file_(file),
           known_(known)
     {}
@@ -176,6 +177,10 @@ private:
             if (text == nullptr || text->empty()) {
                 return refuse(where + ".argv[" + std::to_string(hook.argv.size()) +
                               "] must be a non-empty string, not " + excerpt(element));
+            }
+            if (text->find('\0') != text->npos) {
+                return refuse(where + ".argv[" + std::to_string(hook.argv.size()) +
+                              "] must not hold a NUL: " + excerpt(element));
             }
             hook.argv.emplace_back(view(*text));
         }
@@ -263,11 +268,9 @@ BELAY_DECL checked<std::vector<executable>> config::executables() const
             return diagnosis{errc::invalid_config, file_ + ": hooks[" + std::to_string(i) + "]." +
                                                        std::string(field) + ": " + why};
         };
-        if (const auto why = detail::argv_fault(hook.argv); !why.empty()) {
-            return refuse("argv", std::string(why) + " (it has " +
-                                      std::to_string(hook.argv.size()) + " elements and " +
-                                      std::to_string(process::json_size(hook.argv)) +
-                                      " bytes as JSON; at most 16 and 8192)");
+        if (const auto fits = process::check_argv(hook.argv); !fits) {
+            return refuse("argv", std::string(detail::argv_fault(hook.argv)) + ": " +
+                                      fits.error().message);
         }
         if (const auto why = detail::timeout_fault(hook.timeout); !why.empty()) {
             return refuse("timeout_ms",

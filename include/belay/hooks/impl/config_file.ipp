@@ -63,7 +63,7 @@ inline std::int64_t nanoseconds(const timespec& time) noexcept
 }  // namespace detail
 
 BELAY_DECL config_file::config_file(std::filesystem::path file, protocols known)
-    : file_(std::filesystem::absolute(file).lexically_normal()), known_(known)
+    : file_(file.empty() ? file : std::filesystem::absolute(file).lexically_normal()), known_(known)
 {}
 
 BELAY_DECL checked<void> config_file::load()
@@ -77,7 +77,12 @@ BELAY_DECL checked<bool> config_file::refresh()
     const std::lock_guard lock(mutex_);
     if (last_ == look()) return false;
     const auto before = current_;
-    if (auto done = read(); !done) return done.error();
+    const auto known_fault = fault_;
+    if (auto done = read(); !done) {
+        const bool told = !last_ && known_fault && known_fault->message == done.error().message;
+        if (told) return false;
+        return done.error();
+    }
     return current_ != before;
 }
 
@@ -102,7 +107,8 @@ BELAY_DECL checked<void> config_file::read()
     const auto seen = look();
     const auto read = detail::read_file(file_.c_str(), size_limit);
     if (read.error != 0 || !read.fault.empty()) {
-        last_ = seen;
+        // A file that cannot be read now may be readable the next time, without having changed.
+        last_ = read.error == ENOENT || read.error == 0 ? std::optional(seen) : std::nullopt;
         if (read.error == ENOENT && (current_ == nullptr || absent_)) {
             absent_ = true;
             if (current_ == nullptr) current_ = std::make_shared<const config>();

@@ -53,11 +53,7 @@ BELAY_DECL checked<resolved_phase> resolve(std::string_view protocol_name,
 
 BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv)
 {
-    const bool bounded =
-        !argv.empty() && argv.size() <= process::argv_elements_limit &&
-        std::ranges::none_of(argv, [](const std::string& element) { return element.empty(); }) &&
-        process::json_size(argv) <= process::argv_json_limit;
-    return bounded ? "" : "Command hook argv must be a bounded non-empty array";
+    return process::check_argv(argv) ? "" : "Command hook argv must be a bounded non-empty array";
 }
 
 BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noexcept

@@ -52,7 +52,8 @@ BELAY_DECL void child::signal_group(int number) noexcept
     constexpr unsigned whole_group = 1U << 2;  // PIDFD_SIGNAL_PROCESS_GROUP
     const int error = signal_through_pidfd(pidfd_.get(), number, whole_group);
     if (error == 0 || error == ESRCH) return;
-    if (error == EINVAL && peek() != child_state::lost && ::kill(-pid_, number) == 0) return;
+    // An older kernel, or a filter. The number is still the group's: its leader has not been reaped.
+    if (peek() != child_state::lost && ::kill(-pid_, number) == 0) return;
     signal_through_pidfd(pidfd_.get(), number, 0);  // some of the group could not be reached
 }
 

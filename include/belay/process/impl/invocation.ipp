@@ -1,7 +1,6 @@
 #ifndef BELAY_PROCESS_IMPL_INVOCATION_IPP
 #define BELAY_PROCESS_IMPL_INVOCATION_IPP
 
-#include <belay/process/detail/argv.hpp>
 #include <belay/process/invocation.hpp>
 
 namespace belay::process {
@@ -29,12 +28,15 @@ BELAY_DECL checked<void> check_argv(const std::vector<std::string>& argv)
     const auto refuse = [](std::string why) {
         return diagnosis{errc::invalid_argv, std::move(why)};
     };
-    if (std::string why = detail::argv_fault(argv); !why.empty()) return refuse(std::move(why));
+    if (argv.empty()) return refuse("argv is empty");
     if (argv.size() > argv_elements_limit)
         return refuse("argv has " + std::to_string(argv.size()) + " elements; at most " +
                       std::to_string(argv_elements_limit) + " are allowed, the program included");
-    for (std::size_t i = 1; i < argv.size(); ++i)
-        if (argv[i].empty()) return refuse("argv[" + std::to_string(i) + "] is empty");
+    for (std::size_t i = 0; i < argv.size(); ++i) {
+        const std::string where = "argv[" + std::to_string(i) + ']';
+        if (argv[i].empty()) return refuse(where + " is empty");
+        if (argv[i].find('\0') != std::string::npos) return refuse(where + " holds a NUL");
+    }
     if (const std::size_t size = json_size(argv); size > argv_json_limit)
         return refuse("argv takes " + std::to_string(size) + " bytes as JSON; at most " +
                       std::to_string(argv_json_limit) + " are allowed");
