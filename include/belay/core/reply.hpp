@@ -30,7 +30,7 @@ template <class R, class E>
 concept answers = std::is_void_v<R> || alternative_of<R, E> || optional_alternative<R, E> ||
                   std::same_as<R, typename E::answer>;
 
-// One call of one handler that answers later. The chain's side is in async_chain.hpp.
+// One call of one handler that answers later. The chain's side is in detail/flight.hpp.
 template <class E>
 struct call_base {
     // An answer, or how the handler failed (no message: what the code says).

@@ -8,9 +8,11 @@
 #include <belay/hooks/turn_events.hpp>
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace belay::hooks {

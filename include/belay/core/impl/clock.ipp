@@ -1,7 +1,7 @@
 #ifndef BELAY_CORE_IMPL_CLOCK_IPP
 #define BELAY_CORE_IMPL_CLOCK_IPP
 
-#include <belay/core/async_chain.hpp>
+#include <belay/core/clock.hpp>
 
 #include <boost/asio/steady_timer.hpp>
 

@@ -1,0 +1,589 @@
+#ifndef BELAY_CORE_DETAIL_FLIGHT_HPP
+#define BELAY_CORE_DETAIL_FLIGHT_HPP
+
+// One dispatch of an async_chain: chain_fsm says what is next, and a flight does it.
+
+#include <belay/core/clock.hpp>
+#include <belay/core/detail/chain_fsm.hpp>
+#include <belay/core/detail/folding.hpp>
+#include <belay/core/handler.hpp>
+#include <belay/core/reply.hpp>
+#include <belay/core/trace.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace belay {
+namespace detail {
+
+template <class E>
+class flight;
+
+// A handler, erased. One that answers at once is asked; one that answers later is started.
+template <class E>
+struct async_handler {
+    virtual ~async_handler() = default;
+    virtual bool immediate() const noexcept = 0;
+    virtual flow ask(flight<E>& dispatch, const handler_info& info) = 0;
+    virtual void start(const E& event, reply<E> answer) = 0;
+};
+
+template <class E, class Handler>
+struct asked_handler final : async_handler<E> {
+    explicit asked_handler(Handler h) : handler(std::move(h)) {}
+    bool immediate() const noexcept override { return true; }
+    flow ask(flight<E>& dispatch, const handler_info& info) override
+    {
+        return dispatch.ask(handler, info);
+    }
+    void start(const E&, reply<E>) override {}
+    Handler handler;
+};
+
+template <class E>
+struct later_handler : async_handler<E> {
+    bool immediate() const noexcept final { return false; }
+    flow ask(flight<E>&, const handler_info&) final { return flow::proceed; }
+};
+
+template <class E, class Handler>
+struct replying final : later_handler<E> {
+    explicit replying(Handler h) : handler(std::move(h)) {}
+    void start(const E& event, reply<E> answer) override { handler(event, std::move(answer)); }
+    Handler handler;
+};
+
+// Defined by <belay/core/coroutine.hpp>.
+template <class E, class Handler>
+struct awaiting;
+
+template <class E, class Handler>
+std::shared_ptr<async_handler<E>> erase(Handler handler)
+{
+    static_assert(check_handler<E, Handler, waits::may>());
+    if constexpr (immediate_handler<Handler, E>) {
+        return std::make_shared<asked_handler<E, Handler>>(std::move(handler));
+    } else if constexpr (replying_handler<Handler, E>) {
+        return std::make_shared<replying<E, Handler>>(std::move(handler));
+    } else if constexpr (awaiting_handler<Handler, E>) {
+        return std::make_shared<awaiting<E, Handler>>(std::move(handler));
+    } else {
+        return nullptr;  // not reached: check_handler has said why
+    }
+}
+
+// The handlers of a chain at one moment. A dispatch keeps the list that it started with.
+template <class E>
+struct handler_list {
+    struct entry {
+        std::shared_ptr<async_handler<E>> handler;
+        handler_info info;
+        handler_id id;
+    };
+    std::vector<entry> entries;
+    bool waits = false;  // whether one of them answers later
+};
+
+// The list that a chain has now. Changing it makes a new one; the old one, and with it a handler that
+// was removed, is destroyed outside the lock, since its destructor may come back here.
+template <class E>
+class handler_registry {
+public:
+    using list_pointer = std::shared_ptr<const handler_list<E>>;
+
+    handler_registry() = default;
+    handler_registry(const handler_registry&) = delete;
+    handler_registry& operator=(const handler_registry&) = delete;
+    ~handler_registry() { const auto last = replace(std::make_shared<handler_list<E>>()); }
+
+    handler_id add(handler_info info, std::shared_ptr<async_handler<E>> handler)
+    {
+        std::unique_lock lock(mutex_);
+        const auto id = static_cast<handler_id>(++last_id_);
+        auto changed = std::make_shared<handler_list<E>>();
+        changed->entries = list_->entries;
+        changed->entries.push_back({std::move(handler), std::move(info), id});
+        const auto before = replace(std::move(changed));
+        lock.unlock();
+        return id;
+    }
+
+    bool remove(handler_id id)
+    {
+        std::unique_lock lock(mutex_);
+        auto changed = std::make_shared<handler_list<E>>();
+        changed->entries = list_->entries;
+        const auto is_it = [&](const auto& one) { return one.id == id; };
+        if (std::erase_if(changed->entries, is_it) == 0) return false;
+        const auto before = replace(std::move(changed));
+        lock.unlock();
+        return true;
+    }
+
+    list_pointer list() const
+    {
+        const std::lock_guard lock(mutex_);
+        return list_;
+    }
+
+private:
+    [[nodiscard]] list_pointer replace(std::shared_ptr<handler_list<E>> changed)
+    {
+        std::size_t position = 0;
+        for (auto& one : changed->entries) {
+            one.info.position = ++position;
+            changed->waits = changed->waits || !one.handler->immediate();
+        }
+        return std::exchange(list_, std::move(changed));
+    }
+
+    mutable std::mutex mutex_;
+    list_pointer list_ = std::make_shared<handler_list<E>>();
+    unsigned long long last_id_ = 0;
+};
+
+// One call of a handler that answers later. It may outlive its dispatch, and keeps alive what the
+// handler may still touch: the handler, its info, its version of the event, its cancellation signal.
+template <class E>
+class pending_call final : public call_base<E> {
+public:
+    using time_point = clock::time_point;
+    using said = typename call_base<E>::said;
+    using failed = typename call_base<E>::failed;
+    using entry = typename handler_list<E>::entry;
+
+    pending_call(std::weak_ptr<flight<E>> owner, std::shared_ptr<const entry> handler,
+                 std::shared_ptr<const E> event, time_point deadline, clock& time) noexcept
+        : owner_(std::move(owner)),
+          handler_(std::move(handler)),
+          event_(std::move(event)),
+          deadline_(deadline),
+          clock_(time)
+    {}
+
+    void start(const std::shared_ptr<pending_call>& self)
+    {
+        try {
+            handler_->handler->start(*event_, reply<E>(self));
+        } catch (...) {
+            // Whatever it had said before it threw does not count.
+            settle(failed{errc::threw, message_of(std::current_exception())}, true);
+        }
+    }
+
+    void settle(said what) noexcept override { settle(std::move(what), false); }
+
+    bool open() const noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        return state_ != state::closed && !said_;
+    }
+
+    const handler_info& info() const noexcept override { return handler_->info; }
+    time_point deadline() const noexcept override { return deadline_; }
+
+    // On the strand of the dispatch from here on.
+
+    // False if the answer is there already; else its arrival will be announced.
+    bool await() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (said_) return false;
+        state_ = state::waiting;
+        return true;
+    }
+
+    bool answered() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return said_.has_value();
+    }
+
+    // Nothing that is said from now on counts. Whether it had been answered.
+    bool close() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        state_ = state::closed;
+        return said_.has_value();
+    }
+
+    said& answer() noexcept { return *said_; }  // if answered()
+    time_point answered_at() const noexcept { return answered_at_; }
+    boost::asio::cancellation_signal& stop() noexcept { return stop_; }
+    std::shared_ptr<flight<E>> owner() const noexcept { return owner_.lock(); }
+
+private:
+    enum class state : unsigned char { starting, waiting, closed };
+
+    void settle(said what, bool overrule) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (state_ == state::closed || (said_ && !overrule)) return;
+        said_.emplace(std::move(what));
+        answered_at_ = clock_.now();
+        if (state_ != state::waiting) return;
+        // Still under the lock: the dispatch closes its calls before its executor can go.
+        if (auto owner = owner_.lock()) owner->announce();
+    }
+
+    mutable std::mutex mutex_;
+    state state_ = state::starting;
+    std::optional<said> said_;
+    time_point answered_at_{};
+    const std::weak_ptr<flight<E>> owner_;
+    const std::shared_ptr<const entry> handler_;
+    const std::shared_ptr<const E> event_;
+    const time_point deadline_;
+    clock& clock_;
+    boost::asio::cancellation_signal stop_;
+};
+
+// What a dispatch is made of.
+template <class E>
+struct flight_plan {
+    boost::asio::any_io_executor executor;
+    clock& time;
+    trace_sink* trace;
+    std::shared_ptr<const E> event;
+    std::shared_ptr<const handler_list<E>> handlers;
+    std::size_t first;  // it asks the handlers [first, last)
+    std::size_t last;
+};
+
+// One dispatch. If all handlers of the chain answer at once it runs to its end where it was
+// started; else it runs on a strand of its own, and is at each moment in one of these states:
+//
+//     advancing    running_ is null, or the call whose handler is being started or concluded
+//     waiting      idle_; running_ is the call, armed_for_ is the same call; the timer's handler
+//                  owns the dispatch, and the call has promised to announce its answer
+//     over         running_ is null, the completion handler is gone
+//
+// resume() takes it from waiting to advancing, whoever calls it and however often.
+template <class E>
+class flight : public std::enable_shared_from_this<flight<E>> {
+public:
+    explicit flight(flight_plan<E> plan)
+        : plan_(std::move(plan)),
+          folding_(*plan_.event, plan_.trace),
+          fsm_(plan_.last - plan_.first, deadline_of<E>(), plan_.time.now())
+    {}
+
+    virtual ~flight() = default;
+
+    void run()
+    {
+        if (!plan_.handlers->waits) return advance();
+        strand_.emplace(plan_.executor);
+        boost::asio::dispatch(*strand_, [self = this->shared_from_this()] { self->advance(); });
+    }
+
+    // From any thread.
+    void cancel()
+    {
+        cancelled_ = true;
+        if (strand_) announce();
+    }
+
+    // Something has happened that a waiting dispatch wants to know; from any thread.
+    void announce()
+    {
+        boost::asio::post(*strand_, [self = this->shared_from_this()] { self->resume(); });
+    }
+
+    // Asks a handler that answers at once.
+    template <class Handler>
+    flow ask(Handler& handler, const handler_info& info)
+    {
+        return folding_.ask(handler, info, [&]() -> std::optional<failure> {
+            if (fsm_.until() == clock::time_point::max()) return std::nullopt;
+            now_ = plan_.time.now();
+            return late(*now_, info);
+        });
+    }
+
+    boost::asio::any_io_executor get_executor() const { return *strand_; }
+
+protected:
+    const boost::asio::any_io_executor& io_executor() const noexcept { return plan_.executor; }
+
+private:
+    using timer_strand = boost::asio::strand<boost::asio::any_io_executor>;
+    using entry = typename handler_list<E>::entry;
+
+    // Owns the dispatch while it waits. If the event loop dies first, so does this, and with it
+    // everything of the dispatch that needs the loop.
+    struct timer_handler {
+        using executor_type = timer_strand;
+
+        timer_handler(std::shared_ptr<flight> f, std::shared_ptr<pending_call<E>> c) noexcept
+            : owner(std::move(f)), waited(std::move(c)), strand(*owner->strand_)
+        {}
+        timer_handler(timer_handler&&) noexcept = default;
+        ~timer_handler()
+        {
+            if (owner && owner->running_ == waited) owner->drop();
+        }
+        void operator()(boost::system::error_code ec)
+        {
+            const auto self = std::move(owner);
+            if (!ec) self->resume();
+        }
+        executor_type get_executor() const noexcept { return strand; }
+
+        std::shared_ptr<flight> owner;
+        std::shared_ptr<pending_call<E>> waited;
+        executor_type strand;
+    };
+
+    virtual void complete(error_code ec, outcome_of<E> outcome) = 0;
+    virtual void forget() noexcept = 0;  // destroys the completion handler uncalled
+
+    void resume()
+    {
+        if (std::exchange(idle_, false)) advance();
+    }
+
+    // Goes on from where it stands until it is finished or has to wait.
+    void advance()
+    {
+        error_code ec;
+        std::optional<outcome_of<E>> outcome;
+        try {
+            if (!ask_all()) return;
+            if (fsm_.cancelled()) {
+                ec = errc::cancelled;
+            } else {
+                outcome.emplace(std::move(folding_).finish());
+            }
+        } catch (...) {
+            // The fold, or memory. Nobody is asked any more, and the default outcome is the safe one.
+            if (running_) abandon();
+            ec = errc::threw;
+        }
+        end();
+        complete(ec, outcome ? *std::move(outcome) : outcome_of<E>());
+    }
+
+    // False: it has to wait.
+    bool ask_all()
+    {
+        for (;;) {
+            if (cancelled_) fsm_.cancel();
+            if (running_) {
+                if (conclude()) continue;
+                arm();
+                idle_ = running_->await();
+                if (idle_) return false;
+            } else if (fsm_.finished()) {
+                skip_the_rest();
+                return true;
+            } else {
+                step();
+            }
+        }
+    }
+
+    void step()
+    {
+        const auto& one = plan_.handlers->entries[plan_.first + fsm_.index()];
+        const bool timed = one.info.timeout || deadline_of<E>().of != deadline_rule::scope::none;
+        if (timed && !now_) now_ = plan_.time.now();
+        const auto now = now_.value_or(clock::time_point());
+        now_.reset();  // the handler takes its time
+        if (fsm_.next(now, one.info.timeout) == chain_fsm::action::not_started) {
+            fsm_.settled(folding_.fail(overdue(errc::not_started, one.info), one.info));
+        } else if (one.handler->immediate()) {
+            fsm_.settled(one.handler->ask(*this, one.info));
+        } else {
+            start(one);
+        }
+    }
+
+    void start(const entry& one)
+    {
+        running_ = std::make_shared<pending_call<E>>(
+            this->weak_from_this(), std::shared_ptr<const entry>(plan_.handlers, &one),
+            draft_access::lend(folding_.event(), plan_.event), fsm_.until(), plan_.time);
+        folding_.begin();
+        const auto call = running_;
+        call->start(call);
+    }
+
+    // Takes the running call's answer, or gives up on it. False: it goes on running.
+    bool conclude()
+    {
+        now_ = plan_.time.now();
+        const auto call = running_;
+        const auto& info = call->info();
+        if (fsm_.cancelled()) {
+            abandon();
+            folding_.interrupt(info);
+            fsm_.settled(flow::stop);
+        } else if (call->answered()) {
+            running_.reset();
+            call->close();
+            if (auto* answer = std::get_if<0>(&call->answer())) {
+                const auto in_time = [&] { return late(call->answered_at(), info); };
+                fsm_.settled(folding_.take(std::move(*answer), info, in_time));
+            } else {
+                // If it threw, whoever has its reply may still be reading the event.
+                draft_access::abandon(folding_.event());
+                auto& why = std::get<1>(call->answer());
+                if (why.message.empty()) why.message = make_error_code(why.code).message();
+                fsm_.settled(folding_.fail({why.code, info, std::move(why.message)}, info));
+            }
+        } else if (auto why = late(*now_, info)) {
+            abandon();
+            fsm_.settled(folding_.fail(*std::move(why), info));
+        } else {
+            return false;
+        }
+        if (timer_) timer_->cancel();
+        return true;
+    }
+
+    void abandon() noexcept
+    {
+        const auto call = std::exchange(running_, nullptr);
+        draft_access::abandon(folding_.event());
+        // After an answer, what the slot was bound to may be gone.
+        if (call->close()) return;
+        try {
+            call->stop().emit(boost::asio::cancellation_type::terminal);
+        } catch (...) {
+            // A cancellation handler that throws has heard of the cancellation.
+        }
+    }
+
+    // Also without a deadline: the wait keeps the event loop at work, and sees it die.
+    void arm()
+    {
+        if (!timer_) timer_ = plan_.time.make_timer(plan_.executor);
+        if (armed_for_ == running_) return;
+        armed_for_ = running_;
+        timer_->async_wait(fsm_.until(), timer_handler(this->shared_from_this(), running_));
+    }
+
+    void skip_the_rest()
+    {
+        if (!folding_.traced()) return;
+        for (auto i = plan_.first + fsm_.index(); i < plan_.last; ++i) {
+            folding_.skip(plan_.handlers->entries[i].info);
+        }
+    }
+
+    void end() noexcept
+    {
+        timer_.reset();
+        armed_for_.reset();
+    }
+
+    // The event loop is being destroyed.
+    void drop() noexcept
+    {
+        std::exchange(running_, nullptr)->close();
+        idle_ = false;
+        end();
+        forget();
+    }
+
+    std::optional<failure> late(clock::time_point when, const handler_info& info) const
+    {
+        const auto why = fsm_.judge(when);
+        return why ? std::optional(overdue(*why, info)) : std::nullopt;
+    }
+
+    static failure overdue(errc why, const handler_info& info)
+    {
+        const bool own = why == errc::timed_out;
+        const auto limit = own ? *info.timeout : deadline_of<E>().limit;
+        const auto who = own ? info.name : std::string(E::event_name) + " hooks";
+        return {why, info, who + " timed out after " + std::to_string(limit.count()) + "ms"};
+    }
+
+    const flight_plan<E> plan_;
+    folding<E> folding_;
+    chain_fsm fsm_;
+    std::optional<clock::time_point> now_;  // if it was read since the last handler was called
+    std::optional<timer_strand> strand_;
+    std::atomic<bool> cancelled_{false};
+    std::shared_ptr<pending_call<E>> running_;
+    std::shared_ptr<pending_call<E>> armed_for_;
+    std::unique_ptr<clock::timer> timer_;
+    bool idle_ = false;
+};
+
+// A dispatch that completes an asynchronous operation.
+template <class E, class Handler>
+class dispatch_op final : public flight<E> {
+public:
+    dispatch_op(flight_plan<E> plan, Handler handler)
+        : flight<E>(std::move(plan)),
+          handler_(std::move(handler)),
+          work_(boost::asio::get_associated_executor(*handler_, this->io_executor()))
+    {}
+
+    void start()
+    {
+        const auto self = this->shared_from_this();
+        auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
+        if (slot.is_connected()) {
+            slot.assign([flying = this->weak_from_this()](boost::asio::cancellation_type) {
+                if (const auto it = flying.lock()) it->cancel();
+            });
+        }
+        this->run();
+    }
+
+private:
+    using handler_executor =
+        boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
+
+    void complete(error_code ec, outcome_of<E> outcome) override
+    {
+        auto handler = *std::move(handler_);
+        handler_.reset();
+        const auto executor = boost::asio::get_associated_executor(handler, this->io_executor());
+        auto finished = [handler = std::move(handler), ec, outcome = std::move(outcome),
+                         work = std::move(work_)]() mutable {
+            // Here, on the handler's executor, since that is where cancellations are emitted.
+            auto slot = boost::asio::get_associated_cancellation_slot(handler);
+            if (slot.is_connected()) slot.clear();
+            work.reset();
+            std::move(handler)(ec, std::move(outcome));
+        };
+        boost::asio::post(this->io_executor(),
+                          boost::asio::bind_executor(executor, std::move(finished)));
+    }
+
+    void forget() noexcept override
+    {
+        work_.reset();
+        handler_.reset();
+    }
+
+    std::optional<Handler> handler_;
+    boost::asio::executor_work_guard<handler_executor> work_;
+};
+
+}  // namespace detail
+}  // namespace belay
+
+#endif
