@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -171,6 +172,72 @@ BOOST_AUTO_TEST_CASE(a_removed_hook_is_not_asked_again_also_in_sessions_that_exi
     h.begin(fresh, "three");
     BOOST_TEST(asked == 1);
     BOOST_TEST(h.programs.runs.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_that_goes_may_remove_others)
+{
+    // What a hook owns, and what it does when it goes.
+    struct last_will {
+        explicit last_will(std::function<void()> f) : does(std::move(f)) {}
+        ~last_will() { does(); }
+        std::function<void()> does;
+    };
+    host h;
+    std::vector<hook_id> ids;
+    names asked;
+    int gone = 0;
+    const auto add = [&](std::string name, std::function<void()> will) {
+        auto owned = std::make_unique<last_will>(std::move(will));
+        ids.push_back(h.hooks.on<pre_turn>(
+            [&asked, name, owned = std::move(owned)](const pre_turn&) { asked.push_back(name); },
+            name));
+    };
+    auto s = h.open();
+    add("a", [&] { ++gone; });
+    add("b", [&] {
+        ++gone;
+        BOOST_TEST(h.hooks.remove(ids[2]));
+        BOOST_TEST(!h.hooks.remove(ids[1]));
+        BOOST_TEST(h.hooks.remove(ids[0]));
+        add("e", [] {});
+    });
+    add("c", [&] { ++gone; });
+    add("d", [] {});
+    BOOST_TEST(h.hooks.remove(ids[1]));
+    BOOST_TEST(gone == 3);
+    h.begin(s, "go");
+    BOOST_TEST(asked == (names{"d", "e"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_that_goes_with_the_registry_may_remove_others)
+{
+    host h;
+    std::optional<hook_id> other;
+    bool went = false;
+    std::optional<belay::hooks::registry> hooks(std::in_place, h.io.get_executor(), h.options());
+    auto& registry = *hooks;
+    std::shared_ptr<void> owned(nullptr, [&](void*) {
+        went = true;
+        registry.remove(*other);
+    });
+    hooks->on<pre_turn>([owned = std::move(owned)](const pre_turn&) {}, "a");
+    other = hooks->on<pre_turn>([](const pre_turn&) {}, "b");
+    hooks.reset();
+    BOOST_TEST(went);
+}
+
+BOOST_AUTO_TEST_CASE(a_deferred_dispatch_keeps_the_hooks_it_was_made_with)
+{
+    host h;
+    std::optional<belay::hooks::registry> hooks(std::in_place, h.io.get_executor(), h.options());
+    hooks->use(config_of(R"([{"phase":"pre_turn","argv":["a"]}])")).value();
+    auto first = hooks->async_dispatch(pre_turn{});
+    hooks->use(config_of(R"([{"phase":"pre_turn","argv":["b"]}])")).value();
+    auto second = hooks->async_dispatch(pre_turn{});
+    hooks.reset();
+    BOOST_TEST(!std::get<0>(h.finish(std::move(second))));
+    BOOST_TEST(!std::get<0>(h.finish(std::move(first))));
+    BOOST_TEST(h.programs.names() == (names{"b", "a"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(an_event_in_flight_keeps_its_hooks)

@@ -24,6 +24,7 @@
 #include <belay/hooks/session.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
@@ -38,8 +39,7 @@ namespace belay::hooks {
 /// order in which they were registered (spec: Vera, "Hooks").
 ///
 /// The executor must not run two handlers at the same time: one thread runs its context, or it is a
-/// strand. All members are called on it, or while it is idle; `async_dispatch` may be called from
-/// any thread. Sessions may outlive the registry.
+/// strand. All members are called on it, or while it is idle. Sessions may outlive the registry.
 class registry {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -93,16 +93,19 @@ public:
     /// no hook has run.
     [[nodiscard]] BELAY_DECL checked<session> create_session(session_options options);
 
-    /// Asks the current hooks about an event, without a session and its rules, and without the log.
+    /// Asks the current hooks about an event, without a session and its rules, and without the log:
+    /// those that are current now, also if the operation is deferred. It may be launched on any
+    /// thread, and may outlive the registry.
     ///
     /// @par Completion signature
     /// `void(error_code, E::outcome)`: as of `async_chain::async_dispatch`.
-    template <class E, class Token = boost::asio::deferred_t>
+    template <class E, boost::asio::completion_token_for<void(error_code, outcome_of<E>)> Token =
+                           boost::asio::deferred_t>
         requires(!notification<E>)
     auto async_dispatch(E event, Token&& token = Token())
     {
-        return current()->template hooks_of<E>().async_dispatch(std::move(event),
-                                                                std::forward<Token>(token));
+        return boost::asio::async_initiate<Token, void(error_code, outcome_of<E>)>(
+            initiation<E>{get_executor(), current()}, token, std::move(event));
     }
 
     /// Tells the current hooks about an event that they only watch, and logs those that fail.
@@ -111,6 +114,24 @@ public:
     void notify(E event) { detail::notify(*state_, std::move(event)); }
 
 private:
+    // Keeps the hooks until they are asked.
+    template <class E>
+    struct initiation {
+        using executor_type = boost::asio::any_io_executor;
+
+        executor_type executor;
+        std::shared_ptr<detail::hook_set> hooks;
+
+        executor_type get_executor() const noexcept { return executor; }
+
+        template <class Handler>
+        void operator()(Handler&& handler, E event) const
+        {
+            hooks->template hooks_of<E>().async_dispatch(std::move(event),
+                                                         std::forward<Handler>(handler));
+        }
+    };
+
     BELAY_DECL hook_id add(detail::extension_hook hook);
     BELAY_DECL std::shared_ptr<detail::hook_set> current() const;
 

@@ -29,6 +29,9 @@ namespace belay::hooks::detail {
 class registry_state {
 public:
     BELAY_DECL registry_state(boost::asio::any_io_executor where, registry_options how);
+    registry_state(const registry_state&) = delete;
+    registry_state& operator=(const registry_state&) = delete;
+    BELAY_DECL ~registry_state();
 
     BELAY_DECL checked<void> use(std::shared_ptr<const config> configuration);
     BELAY_DECL hook_id add(extension_hook hook);
@@ -76,6 +79,18 @@ void with_event(phase which, F&& f)
 // Writes a record of a hook's failure, if there is a log. `occasion` comes after type and level.
 BELAY_DECL void log_failure(log_sink* log, std::string_view event, const failure& why,
                             boost::json::object occasion, std::string_view consequence = {});
+
+// What the hooks of one event got wrong: what was ignored, then what decided. `occasion` makes the
+// object for `log_failure`.
+template <class E, class Occasion>
+void log_failures(log_sink* log, const outcome_of<E>& said, Occasion occasion,
+                  std::string_view consequence)
+{
+    for (const auto& one : said.ignored) {
+        log_failure(log, E::event_name, one, occasion(), "ignored");
+    }
+    if (said.failed) log_failure(log, E::event_name, *said.failed, occasion(), consequence);
+}
 
 }  // namespace belay::hooks::detail
 

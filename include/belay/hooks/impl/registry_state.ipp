@@ -23,6 +23,13 @@ BELAY_DECL registry_state::registry_state(boost::asio::any_io_executor where, re
     sets_.push_back(current);
 }
 
+// A hook's destructor may come back here, so everything must be in place while the hooks go.
+BELAY_DECL registry_state::~registry_state()
+{
+    const auto last = std::exchange(extensions_, {});
+    current.reset();
+}
+
 BELAY_DECL std::shared_ptr<hook_set> registry_state::bare_set() const
 {
     return std::make_shared<hook_set>(executor, time, options.trace);
@@ -49,7 +56,7 @@ BELAY_DECL checked<void> registry_state::use(std::shared_ptr<const config> confi
     for (auto& one : extensions_) put(one, made);
     std::erase_if(sets_, [](const auto& set) { return set.expired(); });
     sets_.push_back(made);
-    current = std::move(made);
+    const auto before = std::exchange(current, std::move(made));  // may come back when it goes
     return {};
 }
 
@@ -67,10 +74,11 @@ BELAY_DECL bool registry_state::remove(hook_id id)
 {
     const auto one = std::ranges::find(extensions_, id, &registered::id);
     if (one == extensions_.end()) return false;
-    for (const auto& [weak, where] : one->places) {
-        if (const auto set = weak.lock()) one->hook.remove_from(*set, where);
-    }
+    const auto removed = std::move(*one);  // destroyed last: its destructor may come back here
     extensions_.erase(one);
+    for (const auto& [weak, where] : removed.places) {
+        if (const auto set = weak.lock()) removed.hook.remove_from(*set, where);
+    }
     return true;
 }
 
@@ -96,8 +104,15 @@ BELAY_DECL void log_failure(log_sink* log, std::string_view event, const failure
 }
 
 template <class E>
-void notify_and_log(const registry_state& host, E event, boost::json::object occasion)
+void notify_and_log(const registry_state& host, E event)
 {
+    boost::json::object occasion;
+    if constexpr (std::is_same_v<E, subagent_finished>) {
+        occasion.emplace("sessionId", event.parent_session_id);
+        occasion.emplace("subagentId", event.subagent_id);
+    } else {
+        occasion.emplace("sessionId", event.session_id);
+    }
     auto report = [log = host.options.log, occasion = std::move(occasion)](const failure& why) {
         log_failure(log, E::event_name, why, occasion);
     };
@@ -106,31 +121,19 @@ void notify_and_log(const registry_state& host, E event, boost::json::object occ
 
 BELAY_DECL void notify(const registry_state& host, pre_compact event)
 {
-    boost::json::object occasion;
-    occasion.emplace("sessionId", event.session_id);
-    notify_and_log(host, std::move(event), std::move(occasion));
+    notify_and_log(host, std::move(event));
 }
-
 BELAY_DECL void notify(const registry_state& host, session_end event)
 {
-    boost::json::object occasion;
-    occasion.emplace("sessionId", event.session_id);
-    notify_and_log(host, std::move(event), std::move(occasion));
+    notify_and_log(host, std::move(event));
 }
-
 BELAY_DECL void notify(const registry_state& host, subagent_finished event)
 {
-    boost::json::object occasion;
-    occasion.emplace("sessionId", event.parent_session_id);
-    occasion.emplace("subagentId", event.subagent_id);
-    notify_and_log(host, std::move(event), std::move(occasion));
+    notify_and_log(host, std::move(event));
 }
-
 BELAY_DECL void notify(const registry_state& host, turn_finished event)
 {
-    boost::json::object occasion;
-    occasion.emplace("sessionId", event.session_id);
-    notify_and_log(host, std::move(event), std::move(occasion));
+    notify_and_log(host, std::move(event));
 }
 
 }  // namespace belay::hooks::detail
