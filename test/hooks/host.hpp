@@ -28,6 +28,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +63,20 @@ struct kept_log final : log_sink {
     }
 
     std::vector<boost::json::object> records;
+};
+
+// Has no timers while it is broken: then a chain whose hook does not answer at once ends with
+// errc::threw.
+struct unreliable_clock final : clock {
+    time_point now() const noexcept override { return inner.now(); }
+    std::unique_ptr<timer> make_timer(const boost::asio::any_io_executor& executor) override
+    {
+        if (broken) throw std::bad_alloc();
+        return inner.make_timer(executor);
+    }
+
+    manual_clock inner;
+    bool broken = false;
 };
 
 // Stands in for process::async_run. By file name: what the program prints, or nothing, and then it

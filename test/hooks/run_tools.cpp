@@ -16,6 +16,7 @@
 #include "host.hpp"
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -593,6 +594,144 @@ BOOST_AUTO_TEST_CASE(a_cancelled_batch_tells_the_tool_and_drops_its_answer)
     (*owed)(text_result("late"));
     h.drain();
     BOOST_TEST(std::ranges::none_of(d.lines, [](auto& l) { return l.starts_with("post"); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_call_stays_valid_until_its_reply_is_used_also_after_a_cancellation)
+{
+    for (const bool permitting : {true, false}) {
+        host h;
+        auto s = h.open_in_turn();
+        const tool_call* seen = nullptr;
+        std::optional<permission_reply> permission_owed;
+        std::optional<tool_reply> tool_owed;
+        auto running = [&] {
+            tool_host with;
+            with.permit = [&](const tool_call& one, permission_reply answer) {
+                if (!permitting) return answer(permission::grant());
+                seen = &one;
+                permission_owed.emplace(std::move(answer));
+            };
+            with.run = [&](const tool_call& one, tool_reply answer) {
+                seen = &one;
+                tool_owed.emplace(std::move(answer));
+            };
+            return h.start(s.async_run_tools(
+                {.calls = {call("a-name-that-is-too-long-to-be-kept-inside")}}, std::move(with)));
+        }();
+        BOOST_REQUIRE(seen != nullptr);
+        BOOST_TEST(s.cancel_turn());
+        h.drain();
+        BOOST_TEST((std::get<0>(running.get()) == errc::cancelled));
+        BOOST_TEST(seen->id == "a-name-that-is-too-long-to-be-kept-inside");
+        BOOST_TEST(command_of(*seen) == "ls");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_host_function_lives_until_its_reply_is_used_also_after_a_cancellation)
+{
+    host h;
+    auto s = h.open_in_turn();
+    auto token = std::make_shared<int>(0);
+    const std::weak_ptr<int> alive = token;
+    std::optional<tool_reply> owed;
+    auto running = [&] {
+        tool_host with;
+        with.permit = [](const tool_call&) { return permission::grant(); };
+        with.run = [&owed, token = std::move(token)](const tool_call&, tool_reply answer) {
+            owed.emplace(std::move(answer));
+        };
+        return h.start(s.async_run_tools({.calls = {call("c1")}}, std::move(with)));
+    }();
+    BOOST_REQUIRE(owed.has_value());
+    s.cancel_turn();
+    h.drain();
+    BOOST_TEST((std::get<0>(running.get()) == errc::cancelled));
+    BOOST_TEST(!alive.expired());  // a coroutine would still be using it
+    owed.reset();
+    BOOST_TEST(alive.expired());
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_that_gives_its_reply_away_and_then_throws_has_a_duration)
+{
+    host h;
+    auto s = h.open_in_turn();
+    h.pass(1h);  // so that the beginning of time is no possible end of a call
+    std::optional<tool_reply> kept;
+    tool_host with;
+    with.permit = [](const tool_call&) { return permission::grant(); };
+    with.run = [&](const tool_call&, tool_reply answer) {
+        kept.emplace(std::move(answer));
+        h.time.advance(2s);
+        throw std::runtime_error("too late");
+    };
+    const auto records = run(h, s, {call("c1")}, with);
+    BOOST_TEST(text_of(records[0]) == "too late");
+    BOOST_TEST(records[0].duration.count() == 2000.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_may_be_assigned_to_itself)
+{
+    host h;
+    auto s = h.open_in_turn();
+    tool_host with;
+    with.permit = [](const tool_call&) { return permission::grant(); };
+    with.run = [](const tool_call&, tool_reply answer) {
+        auto& same = answer;
+        answer = std::move(same);
+        answer(text_result("done"));
+    };
+    BOOST_TEST(text_of(run(h, s, {call("c1")}, with)[0]) == "done");
+}
+
+BOOST_AUTO_TEST_CASE(hooks_that_cannot_be_combined_end_the_batch_with_an_error)
+{
+    for (const bool before_the_tool : {true, false}) {
+        belay::test::unreliable_clock time;
+        host h;
+        auto options = h.options();
+        options.time = &time;
+        belay::hooks::registry hooks(h.io.get_executor(), options);
+        std::vector<turn_finished> finished;
+        hooks.on<turn_finished>([&](const turn_finished& event) { finished.push_back(event); },
+                                "x");
+        std::vector<reply<pre_tool_use>> before;
+        std::vector<reply<post_tool_use>> after;
+        if (before_the_tool) {
+            hooks.on<pre_tool_use>(
+                [&](const pre_tool_use& e, reply<pre_tool_use> answer) {
+                    before.push_back(std::move(answer));
+                    time.broken = e.call.id == "c2";
+                },
+                "slow");
+        } else {
+            hooks.on<post_tool_use>(
+                [&](const post_tool_use&, reply<post_tool_use> answer) {
+                    after.push_back(std::move(answer));
+                    time.broken = true;
+                },
+                "slow");
+        }
+        diary d;
+        auto s = hooks.create_session({.id = "s-1"}).value();
+        h.finish(s.async_start(session_start::cause::start));
+        h.begin(s, "go");
+        auto [ec, records] =
+            h.finish(s.async_run_tools({.calls = {call("c1"), call("c2")}}, d.host()));
+        BOOST_TEST((ec == errc::threw));
+        BOOST_TEST(records.empty());
+        BOOST_TEST(!s.turn_running());
+        BOOST_REQUIRE(finished.size() == 1u);
+        BOOST_TEST((finished[0].outcome == turn_finished::result::error));
+
+        time.broken = false;
+        for (auto& one : before) one();
+        for (auto& one : after) one();
+        h.drain();
+        BOOST_TEST(d.lines == (before_the_tool ? names{} : names{"permit c1 ls", "run c1 ls"}),
+                   boost::test_tools::per_element());
+        h.begin(s, "again");
+        BOOST_TEST(s.turn_running());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_may_be_cancelled_by_its_permission_check)

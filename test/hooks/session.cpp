@@ -1,15 +1,20 @@
 #include <belay/core/reply.hpp>
-#include <belay/hooks/detail/session_fsm.hpp>
 #include <belay/hooks/session.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "host.hpp"
+#include <cstddef>
+#include <future>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -121,6 +126,17 @@ BOOST_AUTO_TEST_CASE(the_reason_and_the_place_reach_the_hooks)
     BOOST_TEST(starts.events[0].session_id == "s-9");
     BOOST_TEST(starts.events[0].workspace == "/nest");
     BOOST_TEST((starts.events[0].reason == session_start::cause::resume));
+}
+
+BOOST_AUTO_TEST_CASE(a_session_has_started_whatever_the_reason_was)
+{
+    using cause = session_start::cause;
+    for (const auto reason : {cause::start, cause::resume, cause::compacted}) {
+        host h;
+        auto s = h.hooks.create_session({.id = "s-1"}).value();
+        BOOST_TEST(!std::get<0>(h.finish(s.async_start(reason))));
+        BOOST_TEST(!std::get<0>(h.finish(s.async_begin_turn("hi", some_settings))));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_start_may_be_repeated)
@@ -495,13 +511,13 @@ BOOST_AUTO_TEST_SUITE(cancellation)
 BOOST_AUTO_TEST_CASE(a_turn_that_is_cancelled_waits_for_no_hook)
 {
     host h;
-    std::optional<reply<pre_turn>> owed;
+    std::vector<reply<pre_turn>> owed;
     bool told = false;
     h.hooks.on<pre_turn>(
         [&](const pre_turn&, reply<pre_turn> answer) {
             answer.get_cancellation_slot().assign(
                 [&](boost::asio::cancellation_type) { told = true; });
-            owed.emplace(std::move(answer));
+            owed.push_back(std::move(answer));
         },
         "slow");
     recorder<turn_finished> finished(h.hooks);
@@ -519,10 +535,15 @@ BOOST_AUTO_TEST_CASE(a_turn_that_is_cancelled_waits_for_no_hook)
 
     // What the hook says later is dropped, also if another turn has begun.
     auto next = h.start(s.async_begin_turn("next", some_settings));
-    BOOST_TEST(!host::is_done(next));
-    owed.reset();
+    BOOST_REQUIRE(owed.size() == 2u);
+    owed[0](block{"too late"});
     h.drain();
-    BOOST_TEST(s.turns() == 2u);
+    BOOST_TEST(!host::is_done(next));
+    owed[1](pre_turn::mutate{.model = "model-b"});
+    h.drain();
+    BOOST_REQUIRE(host::is_done(next));
+    BOOST_TEST(!std::get<1>(next.get()).blocked);
+    BOOST_TEST(s.settings().model == "model-b");
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_that_is_on_its_way_is_dropped)
@@ -569,6 +590,78 @@ BOOST_AUTO_TEST_CASE(cancelling_an_operation_of_a_turn_ends_the_turn)
     BOOST_TEST(s.turn_running());
 }
 
+BOOST_AUTO_TEST_CASE(a_cancellation_is_carried_out_on_the_executor_of_the_session)
+{
+    host h;
+    std::optional<reply<pre_turn>> owed;
+    std::optional<std::thread::id> told_on;
+    h.hooks.on<pre_turn>(
+        [&](const pre_turn&, reply<pre_turn> answer) {
+            answer.get_cancellation_slot().assign(
+                [&](boost::asio::cancellation_type) { told_on = std::this_thread::get_id(); });
+            owed.emplace(std::move(answer));
+        },
+        "slow");
+    auto s = h.open();
+
+    // The completion handler lives on a thread of its own, where it is cancelled.
+    boost::asio::io_context elsewhere;
+    boost::asio::cancellation_signal stop;
+    std::optional<error_code> seen;
+    std::optional<std::thread::id> seen_on;
+    std::thread::id other_id;
+    s.async_begin_turn(
+        "go", some_settings,
+        boost::asio::bind_executor(
+            elsewhere.get_executor(),
+            boost::asio::bind_cancellation_slot(stop.slot(), [&](error_code ec, pre_turn::outcome) {
+                seen = ec;
+                seen_on = std::this_thread::get_id();
+            })));
+    h.drain();
+    BOOST_REQUIRE(owed.has_value());
+    std::thread other([&] {
+        other_id = std::this_thread::get_id();
+        stop.emit(boost::asio::cancellation_type::total);
+    });
+    other.join();
+    BOOST_TEST(s.turn_running());  // nothing happens on the emitter's thread
+    BOOST_TEST(!told_on.has_value());
+    h.drain();
+    BOOST_TEST(!s.turn_running());
+    BOOST_TEST((told_on == std::this_thread::get_id()));
+    BOOST_TEST(!seen.has_value());
+    std::thread last([&] { elsewhere.run(); });
+    const auto last_id = last.get_id();
+    last.join();
+    BOOST_TEST((seen == error_code(errc::cancelled)));
+    BOOST_TEST((seen_on == last_id));
+    stop.emit(boost::asio::cancellation_type::total);  // nothing is connected any more
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_may_be_cancelled_before_it_has_begun)
+{
+    host h;
+    recorder<turn_finished> finished(h.hooks);
+    std::optional<reply<pre_turn>> owed;
+    h.hooks.on<pre_turn>(
+        [&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); }, "slow");
+    auto s = h.open();
+    boost::asio::cancellation_signal stop;
+    std::optional<error_code> seen;
+    std::thread other([&] {
+        s.async_begin_turn("go", some_settings,
+                           boost::asio::bind_cancellation_slot(
+                               stop.slot(), [&](error_code ec, pre_turn::outcome) { seen = ec; }));
+        stop.emit(boost::asio::cancellation_type::total);
+    });
+    other.join();
+    h.drain();
+    BOOST_TEST((seen == error_code(errc::cancelled)));
+    BOOST_TEST(!s.turn_running());
+    BOOST_TEST(finished.events.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_hook_may_cancel_the_turn_that_asks_it)
 {
     host h;
@@ -577,6 +670,30 @@ BOOST_AUTO_TEST_CASE(a_hook_may_cancel_the_turn_that_asks_it)
     auto [ec, said] = h.finish(s.async_begin_turn("go", some_settings));
     BOOST_TEST((ec == errc::cancelled));
     BOOST_TEST(!s.turn_running());
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_that_hears_of_a_cancellation_may_close_the_session)
+{
+    host h;
+    watcher all(h.hooks);
+    std::optional<session> s;
+    std::optional<reply<pre_turn>> owed;
+    h.hooks.on<pre_turn>(
+        [&](const pre_turn&, reply<pre_turn> answer) {
+            answer.get_cancellation_slot().assign([&](boost::asio::cancellation_type) {
+                BOOST_TEST(s->close(session_end::cause::closed));
+            });
+            owed.emplace(std::move(answer));
+        },
+        "slow");
+    s = h.open();
+    auto beginning = h.start(s->async_begin_turn("go", some_settings));
+    all.seen.clear();
+    BOOST_TEST(s->cancel_turn());
+    h.drain();
+    BOOST_TEST((std::get<0>(beginning.get()) == errc::cancelled));
+    BOOST_TEST(all.seen == (names{"turn_finished", "session_end"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(the_event_loop_may_go_while_a_hook_is_pending)
@@ -634,7 +751,7 @@ BOOST_AUTO_TEST_CASE(the_conversation_goes_on_only_after_the_session_start_hooks
     h.hooks.on<session_start>(
         [&](const session_start&, reply<session_start> answer) { owed.emplace(std::move(answer)); },
         "slow");
-    s.begin_compaction(pre_compact::cause::manual, 1, {});
+    BOOST_TEST(!s.begin_compaction(pre_compact::cause::manual, 1, {}));
     BOOST_TEST(
         (std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
     BOOST_TEST((s.begin_compaction(pre_compact::cause::manual, 1, {}) == errc::in_progress));
@@ -654,12 +771,70 @@ BOOST_AUTO_TEST_CASE(one_that_fails_runs_no_session_start_hook)
     auto s = h.open();
     all.seen.clear();
     // One that does not even start is not announced; this one has started.
-    s.begin_compaction(pre_compact::cause::manual, 1, {});
+    BOOST_TEST(!s.begin_compaction(pre_compact::cause::manual, 1, {}));
     BOOST_TEST(!s.fail_compaction());
     h.drain();
     BOOST_TEST(all.seen == names{"pre_compact"}, boost::test_tools::per_element());
     BOOST_TEST((s.fail_compaction() == errc::not_begun));
     BOOST_TEST((std::get<0>(h.finish(s.async_finish_compaction())) == errc::not_begun));
+    BOOST_TEST(!std::get<0>(h.finish(s.async_begin_turn("x", some_settings))));
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_end_may_be_repeated_and_nothing_goes_on_without_its_hooks)
+{
+    for (const bool by_the_turn : {true, false}) {
+        host h;
+        std::vector<reply<session_start>> owed;
+        auto s = h.open_in_turn();
+        recorder<turn_finished> finished(h.hooks);
+        h.hooks.on<session_start>(
+            [&](const session_start&, reply<session_start> answer) {
+                owed.push_back(std::move(answer));
+            },
+            "slow");
+        BOOST_TEST(!s.begin_compaction(pre_compact::cause::automatic, 1, {}));
+        boost::asio::cancellation_signal stop;
+        std::optional<error_code> seen;
+        s.async_finish_compaction(boost::asio::bind_cancellation_slot(
+            stop.slot(), [&](error_code ec, session_start::outcome) { seen = ec; }));
+        h.drain();
+        BOOST_TEST(!seen.has_value());
+        if (by_the_turn) {
+            BOOST_TEST(s.cancel_turn());
+        } else {
+            stop.emit(boost::asio::cancellation_type::terminal);
+        }
+        h.drain();
+        BOOST_TEST((seen == error_code(errc::cancelled)));
+        BOOST_TEST(s.turn_running() == !by_the_turn);
+        BOOST_TEST(finished.events.size() == (by_the_turn ? 1u : 0u));
+        BOOST_TEST(
+            (std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
+        BOOST_TEST((std::get<0>(h.finish(s.async_run_tools({}, obliging()))) == errc::in_progress));
+
+        auto again = h.start(s.async_finish_compaction());
+        BOOST_REQUIRE(owed.size() == 2u);
+        owed[0](session_start::mutate{"too late"});
+        h.drain();
+        BOOST_TEST(!host::is_done(again));
+        owed[1](session_start::mutate{"remember"});
+        h.drain();
+        BOOST_REQUIRE(host::is_done(again));
+        BOOST_TEST(std::get<1>(again.get()).message() == "## Session start hook 1\n\nremember");
+        if (by_the_turn) h.begin(s, "x");
+        BOOST_TEST(!std::get<0>(h.finish(s.async_run_tools({}, obliging()))));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_that_is_cancelled_leaves_the_compaction_to_the_host)
+{
+    host h;
+    auto s = h.open_in_turn();
+    BOOST_TEST(!s.begin_compaction(pre_compact::cause::automatic, 1, {}));
+    BOOST_TEST(s.cancel_turn());
+    BOOST_TEST(
+        (std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
+    BOOST_TEST(!s.fail_compaction());
     BOOST_TEST(!std::get<0>(h.finish(s.async_begin_turn("x", some_settings))));
 }
 
@@ -669,13 +844,112 @@ BOOST_AUTO_TEST_CASE(a_failed_observer_is_logged)
     h.use(R"([{"phase":"pre_compact","argv":["saver"]}])");
     h.programs.exits["saver"] = 4;
     auto s = h.open();
-    s.begin_compaction(pre_compact::cause::manual, 1, {});
+    BOOST_TEST(!s.begin_compaction(pre_compact::cause::manual, 1, {}));
     h.drain();
     const auto records = h.log.of("pre_compact_hook_failed");
     BOOST_REQUIRE(records.size() == 1u);
     BOOST_TEST(kept_log::text(records[0], "level") == "warn");
     BOOST_TEST(kept_log::text(records[0], "command") == "saver");
     BOOST_TEST(kept_log::text(records[0], "error") == "Command hook exited with status 4");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// Hooks whose answers cannot be combined.
+BOOST_AUTO_TEST_SUITE(errors)
+
+namespace {
+
+// Its hooks keep their replies, and the clock is broken when asked to be.
+struct broken_host : host {
+    broken_host()
+    {
+        keep<session_start>();
+        keep<pre_turn>();
+        keep<turn_ending>();
+        registry.on<turn_finished>([this](const turn_finished& e) { finished.push_back(e); }, "x");
+    }
+
+    template <class E>
+    void keep()
+    {
+        registry.on<E>(
+            [this](const E&, reply<E> answer) {
+                if (!breaks) return answer();
+                std::get<std::vector<reply<E>>>(owed).push_back(std::move(answer));
+                clock.broken = true;
+            },
+            "slow");
+    }
+
+    belay::test::unreliable_clock clock;
+    bool breaks = false;
+    std::tuple<std::vector<reply<session_start>>, std::vector<reply<pre_turn>>,
+               std::vector<reply<turn_ending>>>
+        owed;
+    std::vector<turn_finished> finished;
+    belay::hooks::registry registry{io.get_executor(), [this] {
+                                        auto made = options();
+                                        made.time = &clock;
+                                        return made;
+                                    }()};
+
+    template <class Op>
+    auto fail(Op op)
+    {
+        breaks = true;
+        auto [ec, said] = finish(std::move(op));
+        BOOST_TEST((ec == errc::threw));
+        breaks = clock.broken = false;
+        return said;
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_start_that_failed_may_be_repeated)
+{
+    broken_host h;
+    auto s = h.registry.create_session({.id = "s-1"}).value();
+    h.fail(s.async_start(session_start::cause::start));
+    BOOST_TEST((std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::not_begun));
+    BOOST_TEST(!std::get<0>(h.finish(s.async_start(session_start::cause::start))));
+    h.begin(s, "go");
+    BOOST_TEST(s.turn_running());
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_of_a_turn_that_failed_ends_the_turn)
+{
+    broken_host h;
+    auto s = h.registry.create_session({.id = "s-1"}).value();
+    h.finish(s.async_start(session_start::cause::start));
+    const auto turn_is_over = [&](std::size_t count) {
+        BOOST_TEST(!s.turn_running());
+        BOOST_REQUIRE(h.finished.size() == count);
+        BOOST_TEST((h.finished.back().outcome == turn_finished::result::error));
+    };
+    BOOST_TEST(h.fail(s.async_begin_turn("go", some_settings)).blocked.has_value());
+    turn_is_over(1);
+    h.begin(s, "again");
+    BOOST_TEST(h.fail(s.async_add_prompt("more", arrival::queued)).blocked.has_value());
+    turn_is_over(2);
+    h.begin(s, "again");
+    BOOST_TEST(!h.fail(s.async_end_turn(final_reply("done"))).continuation);
+    turn_is_over(3);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_compaction_that_failed_may_be_repeated)
+{
+    broken_host h;
+    auto s = h.registry.create_session({.id = "s-1"}).value();
+    h.finish(s.async_start(session_start::cause::start));
+    h.begin(s, "go");
+    BOOST_TEST(!s.begin_compaction(pre_compact::cause::automatic, 1, {}));
+    h.fail(s.async_finish_compaction());
+    BOOST_TEST((std::get<0>(h.finish(s.async_end_turn({}))) == errc::in_progress));
+    BOOST_TEST(!std::get<0>(h.finish(s.async_finish_compaction())));
+    BOOST_TEST(s.turn_running());
+    BOOST_TEST(!std::get<0>(h.finish(s.async_end_turn({}))));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -772,7 +1046,7 @@ BOOST_AUTO_TEST_CASE(a_bare_session_and_its_subagents_run_no_hook_of_any_phase)
         auto [ec, records] =
             h.finish(s.async_run_tools({.calls = {{"c1", "bash", {}}}}, obliging()));
         BOOST_TEST((records.at(0).fate == call_fate::ran));
-        s.begin_compaction(pre_compact::cause::manual, 1, {});
+        BOOST_TEST(!s.begin_compaction(pre_compact::cause::manual, 1, {}));
         h.finish(s.async_finish_compaction());
         BOOST_TEST(!std::get<1>(h.finish(s.async_end_turn(final_reply("done")))).continuation);
     };

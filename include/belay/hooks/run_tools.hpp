@@ -36,7 +36,10 @@ struct permission {
     bool granted = false;
     std::string reason{};  ///< of a denial: the text of the error result that the model gets
 
+    /// The call may run.
     static permission grant() { return {true, {}}; }
+
+    /// It may not; `why` is told to the model.
     static permission deny(std::string why) { return {false, std::move(why)}; }
 };
 
@@ -68,7 +71,8 @@ public:
     host_reply(host_reply&&) noexcept = default;
     host_reply& operator=(host_reply&& other) noexcept
     {
-        host_reply(std::move(*this));
+        if (this == &other) return *this;
+        host_reply(std::move(*this));  // an answer that was still owed is now a failure
         call_ = std::move(other.call_);
         return *this;
     }

@@ -96,8 +96,13 @@ struct session_initiation {
 /// a post. They may be started from any thread, one at a time. Cancelling one, by any cancellation
 /// type, completes it at once with `errc::cancelled` and a default outcome, whatever a hook is
 /// doing; what that returns later is dropped. If it belonged to a turn, the turn has ended, as
-/// aborted. Beside `errc::cancelled` and the three above they have no errors: what hooks do wrong
-/// is in the outcome and in the host's log.
+/// aborted. Emit a cancellation where the completion handler runs.
+///
+/// What hooks do wrong is no error: it is in the outcome and in the host's log. Beside
+/// `errc::cancelled` and the three above there is `errc::threw`: what the hooks said could not be
+/// combined, because memory or a timer was not to be had. Then nothing passes: the outcome is the
+/// default one, what belonged to the operation has been given up, and a turn that it belonged to
+/// has ended, as `error`.
 ///
 /// All other members are called on the registry's executor.
 ///
@@ -118,15 +123,22 @@ public:
     ~session() = default;
 
     BELAY_DECL executor_type get_executor() const noexcept;
+
+    /// As its events name it.
     BELAY_DECL const std::string& id() const noexcept;
+
+    /// Another agent has started it.
     BELAY_DECL bool spawned() const noexcept;
+
+    /// It runs no hook of any phase.
     BELAY_DECL bool bare() const noexcept;
 
     // --- The conversation begins ---------------------------------------------------------------
 
     /// Runs the session_start hooks, once; `message()` of the outcome, unless empty, goes into the
     /// conversation. The first turn has to wait for it. A cancelled start may be repeated.
-    /// `start` is for a new conversation or a branch of one, `resume` for one that is opened again.
+    /// `start` is for a new conversation or a branch of one, `resume` for one that is opened again;
+    /// after a compaction there is `async_finish_compaction`.
     template <boost::asio::completion_token_for<void(error_code, session_start::outcome)> Token =
                   boost::asio::deferred_t>
     auto async_start(session_start::cause reason, Token&& token = Token())
@@ -192,10 +204,12 @@ public:
         return initiate<&detail::end_turn, turn_ending::outcome, Token>(token, std::move(reply));
     }
 
-    /// Stops the turn at once, as aborted, and cancels its operation if one is running. No hook is
-    /// waited for. False if there is no turn.
+    /// Stops the turn at once, as aborted, and cancels the operation that is running, if one is. No
+    /// hook is waited for. False if there is no turn. A compaction that has begun is still to be
+    /// finished.
     BELAY_DECL bool cancel_turn();
 
+    /// Whether a turn has begun and not ended.
     BELAY_DECL bool turn_running() const noexcept;
 
     /// What the model is to be called with in the running turn, as hooks have changed it; after the
@@ -213,11 +227,13 @@ public:
     /// context, `capacity` that of the context window if it is known.
     ///
     /// Until one of the next two, every operation is refused with `errc::in_progress`.
-    BELAY_DECL error_code begin_compaction(pre_compact::cause reason, std::uint64_t tokens,
-                                           std::optional<std::uint64_t> capacity);
+    [[nodiscard]] BELAY_DECL error_code begin_compaction(pre_compact::cause reason,
+                                                         std::uint64_t tokens,
+                                                         std::optional<std::uint64_t> capacity);
 
     /// The compaction has succeeded: runs the session_start hooks again, with `compacted`. The
-    /// model must not be called before this has completed.
+    /// model must not be called before this has completed. If it was cancelled, or failed, the
+    /// compaction goes on: repeat this, or give the hooks up with `fail_compaction`.
     template <boost::asio::completion_token_for<void(error_code, session_start::outcome)> Token =
                   boost::asio::deferred_t>
     auto async_finish_compaction(Token&& token = Token())
@@ -227,7 +243,7 @@ public:
 
     /// The compaction has failed after it had started: no session_start hook runs. (pre_compact was
     /// notified at its start. One that fails to start runs neither.)
-    BELAY_DECL error_code fail_compaction();
+    [[nodiscard]] BELAY_DECL error_code fail_compaction();
 
     // --- Subagents -----------------------------------------------------------------------------
 
@@ -240,7 +256,8 @@ public:
     /// starter's id. In the background it may do so again after further work. An error, and nothing
     /// fires, if it is no subagent (`errc::not_begun`), is at work on a turn (`errc::in_progress`),
     /// was stopped during its last turn (`errc::cancelled`), or is closed (`errc::closed`).
-    BELAY_DECL error_code hand_back(subagent_finished::result result, std::string text);
+    [[nodiscard]] BELAY_DECL error_code hand_back(subagent_finished::result result,
+                                                  std::string text);
 
     // --- The conversation ends -----------------------------------------------------------------
 

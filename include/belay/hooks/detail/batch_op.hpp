@@ -32,10 +32,10 @@ public:
 
 class batch_op final : public session_operation, public std::enable_shared_from_this<batch_op> {
 public:
-    using handler_type = waiting_handler<std::vector<call_record>>::handler_type;
+    using handler_ptr = waiting_ptr<std::vector<call_record>>;
 
     BELAY_DECL batch_op(std::shared_ptr<session_state> session, std::vector<tool_call> calls,
-                        tool_host host, handler_type handler);
+                        tool_host host, handler_ptr handler);
 
     BELAY_DECL void start();
     BELAY_DECL void cancel() override;
@@ -50,20 +50,23 @@ private:
     // What is running for a call, so that it can be stopped.
     struct at_work {
         boost::asio::cancellation_signal stop;  // of a chain
+        std::shared_ptr<const tool_call> call;  // as the host's functions see it
         std::shared_ptr<pending_host_call> host_call;
         clock::time_point began{};
     };
 
     BELAY_DECL void advance();
     BELAY_DECL void ask_hooks(std::size_t call);
-    BELAY_DECL void hooks_said(std::size_t call, pre_tool_use::outcome said);
+    BELAY_DECL void hooks_said(std::size_t call, error_code ec, pre_tool_use::outcome said);
     template <class T>
     void call_host(std::size_t call, const host_function<T>& function, const char* if_absent);
     BELAY_DECL void ask_permission(std::size_t call);
     BELAY_DECL void run_tool(std::size_t call);
     BELAY_DECL void tell_hooks(std::size_t call);
-    BELAY_DECL void hooks_told(std::size_t call, post_tool_use::outcome said);
+    BELAY_DECL void hooks_told(std::size_t call, error_code ec, post_tool_use::outcome said);
     BELAY_DECL void refuse(std::size_t call, call_fate fate, const std::string& text);
+    BELAY_DECL void fail(error_code ec);
+    BELAY_DECL void abandon(error_code ec);
     BELAY_DECL void finish(error_code ec, std::vector<call_record> records);
     BELAY_DECL void drop() noexcept;
     BELAY_DECL void stop_everything(bool tell) noexcept;
@@ -71,7 +74,7 @@ private:
 
     const std::shared_ptr<session_state> session_;
     tool_host host_;
-    waiting_handler<std::vector<call_record>> handler_;
+    const handler_ptr handler_;
     std::vector<call_record> records_;
     std::vector<at_work> at_work_;
     batch_fsm fsm_;

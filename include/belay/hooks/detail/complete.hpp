@@ -1,7 +1,7 @@
 #ifndef BELAY_HOOKS_DETAIL_COMPLETE_HPP
 #define BELAY_HOOKS_DETAIL_COMPLETE_HPP
 
-// How the operations of a session complete. Only bodies include this.
+// How the operations of a session complete, and hear of cancellation. Only bodies include this.
 
 #include <belay/core/error.hpp>
 
@@ -11,20 +11,42 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
 namespace belay::hooks::detail {
 
-// A completion handler that is waiting for its outcome. Its executor is kept at work, and its
-// cancellation slot calls `on_cancel` until it is completed.
+// A completion handler that is waiting for its outcome. Its executor is kept at work. All members
+// but `make` are called on the session's executor.
 template <class Outcome>
 class waiting_handler {
 public:
     using handler_type = boost::asio::any_completion_handler<void(error_code, Outcome)>;
+
+    // In the initiating function: only there may the cancellation slot be touched.
+    static std::shared_ptr<waiting_handler> make(const boost::asio::any_io_executor& executor,
+                                                 handler_type handler)
+    {
+        const auto made = std::make_shared<waiting_handler>(executor, std::move(handler));
+        auto slot = boost::asio::get_associated_cancellation_slot(*made->handler_);
+        if (slot.is_connected()) {
+            slot.assign([weak = std::weak_ptr(made)](boost::asio::cancellation_type) {
+                // Posted, so that it comes after the beginning of the operation.
+                if (const auto it = weak.lock()) {
+                    boost::asio::post(it->executor_, [it] {
+                        if (it->pending() && it->on_cancel_) it->on_cancel_();
+                    });
+                }
+            });
+        }
+        return made;
+    }
 
     waiting_handler(const boost::asio::any_io_executor& executor, handler_type handler)
         : executor_(executor),
@@ -32,13 +54,8 @@ public:
           work_(boost::asio::get_associated_executor(*handler_, executor_))
     {}
 
-    template <class F>
-    void on_cancel(F f)
-    {
-        auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
-        if (!slot.is_connected()) return;
-        slot.assign([f = std::move(f)](boost::asio::cancellation_type) { f(); });
-    }
+    // What a cancellation does while the handler is waiting. It must not own the handler.
+    void on_cancel(std::function<void()> f) { on_cancel_ = std::move(f); }
 
     bool pending() const noexcept { return handler_.has_value(); }
 
@@ -47,11 +64,12 @@ public:
     {
         auto handler = *std::move(handler_);
         handler_.reset();
-        auto slot = boost::asio::get_associated_cancellation_slot(handler);
-        if (slot.is_connected()) slot.clear();
         const auto where = boost::asio::get_associated_executor(handler, executor_);
         auto finished = [handler = std::move(handler), ec, outcome = std::move(outcome),
                          work = std::move(work_)]() mutable {
+            // Here, on the handler's executor, since that is where cancellations are emitted.
+            auto slot = boost::asio::get_associated_cancellation_slot(handler);
+            if (slot.is_connected()) slot.clear();
             work.reset();
             std::move(handler)(ec, std::move(outcome));
         };
@@ -68,8 +86,12 @@ public:
 private:
     boost::asio::any_io_executor executor_;
     std::optional<handler_type> handler_;
+    std::function<void()> on_cancel_;
     boost::asio::executor_work_guard<boost::asio::any_completion_executor> work_;
 };
+
+template <class Outcome>
+using waiting_ptr = std::shared_ptr<waiting_handler<Outcome>>;
 
 }  // namespace belay::hooks::detail
 

@@ -48,12 +48,6 @@ public:
     bool turn_running() const noexcept { return turn_.has_value(); }
     bool is_closed() const noexcept { return closed_; }
 
-    // Whether the operation that is running belongs to the turn.
-    bool turn_is_busy() const noexcept
-    {
-        return busy_ == work::prompt || busy_ == work::tools || busy_ == work::ending;
-    }
-
     // --- Start ---------------------------------------------------------------------------------
 
     error_code begin_start() noexcept
@@ -64,6 +58,7 @@ public:
         return {};
     }
 
+    // Also of the start after a compaction.
     void end_start() noexcept
     {
         busy_ = work::none;
@@ -164,11 +159,9 @@ public:
                 .continuations = turn_->continuations};
     }
 
-    // A turn gets one continuation.
-    ended end_ending(turn_ending::outcome& said)
+    ended end_ending(const turn_ending::outcome& said)
     {
         busy_ = work::none;
-        if (turn_->continuations != 0) said.continuation.reset();
         if (!said.continuation) return finish(turn_finished::result::completed);
         ++turn_->continuations;
         return std::nullopt;
@@ -200,23 +193,23 @@ public:
         return {};
     }
 
-    void end_restart() noexcept { busy_ = work::none; }
-
     // --- The end -------------------------------------------------------------------------------
 
-    // The running operation is given up; with it the turn, if it belonged to one.
-    ended cancel_operation()
+    // The running operation is given up; with it the turn, if it belonged to one. A compaction is
+    // still to be finished: the conversation does not go on without its session_start hooks.
+    ended give_up(turn_finished::result how)
     {
-        const bool of_turn = turn_is_busy();
-        busy_ = work::none;
-        return of_turn ? ended(abort()) : std::nullopt;
+        const bool of_turn = busy_ == work::prompt || busy_ == work::tools || busy_ == work::ending;
+        free();
+        if (!of_turn) return std::nullopt;
+        return how == turn_finished::result::aborted ? abort() : finish(how);
     }
 
-    // The turn is given up, and nothing else.
-    turn_finished cancel_turn()
+    // The turn is given up, and whatever is running.
+    ended stop()
     {
-        if (turn_is_busy()) busy_ = work::none;
-        return abort();
+        free();
+        return turn_ ? ended(abort()) : std::nullopt;
     }
 
     bool close() noexcept { return !std::exchange(closed_, true); }
@@ -237,6 +230,12 @@ public:
 
 private:
     enum class work : unsigned char { none, start, prompt, tools, ending, compaction, restart };
+
+    void free() noexcept
+    {
+        const bool compacting = busy_ == work::compaction || busy_ == work::restart;
+        busy_ = compacting ? work::compaction : work::none;
+    }
 
     error_code not_ready() const noexcept
     {

@@ -36,16 +36,25 @@ public:
         : host(std::move(owner)), hooks(std::move(set)), fsm(std::move(who))
     {}
 
-    // The running operation is given up, and its turn with it.
+    // The running operation is cancelled, and its turn with it.
     BELAY_DECL void cancel_operation();
+
+    // The running operation is over without an outcome, and its turn with it.
+    BELAY_DECL void give_up(turn_finished::result how);
+
     BELAY_DECL bool cancel_turn();
     BELAY_DECL bool close(session_end::cause reason);
 
     // Tells those who watch, unless the session is bare.
-    BELAY_DECL void tell(pre_compact event);
-    BELAY_DECL void tell(session_end event);
-    BELAY_DECL void tell(subagent_finished event);
-    BELAY_DECL void tell(session_fsm::ended event);
+    template <class E>
+    void tell(E event)
+    {
+        if (!fsm.who().bare) notify(*host, std::move(event));
+    }
+    void tell(session_fsm::ended event)
+    {
+        if (event) tell(*std::move(event));
+    }
 
     // For the log.
     BELAY_DECL boost::json::object occasion() const;
@@ -59,6 +68,9 @@ public:
     std::string starter;  // of a subagent: its id
     bool is_subagent = false;
     bool background = false;
+
+private:
+    BELAY_DECL void stop();
 };
 
 }  // namespace belay::hooks::detail

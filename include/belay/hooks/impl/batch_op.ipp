@@ -3,6 +3,7 @@
 
 #include <belay/core/detail/folding.hpp>
 #include <belay/hooks/detail/batch_op.hpp>
+#include <belay/hooks/turn_events.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/post.hpp>
@@ -16,28 +17,35 @@
 
 namespace belay::hooks::detail {
 
-// A call of the permission check or of the tool, from its start to its answer.
+// A call of the permission check or of the tool, from its start to its answer. It may outlive the
+// batch, and keeps alive what the function may still touch: itself, and what it was called with.
 template <class T>
 class host_call_op final : public host_call<T>, public pending_host_call {
 public:
     host_call_op(std::shared_ptr<batch_op> owner, boost::asio::any_io_executor executor,
-                 clock& time, std::size_t call)
-        : owner_(std::move(owner)), executor_(std::move(executor)), time_(time), call_(call)
+                 clock& time, std::size_t call, host_function<T> function,
+                 std::shared_ptr<const tool_call> what)
+        : owner_(std::move(owner)),
+          executor_(std::move(executor)),
+          time_(time),
+          call_(call),
+          function_(std::move(function)),
+          what_(std::move(what))
     {}
 
     // What it throws is a failure, also if it has answered before; one that is absent has failed.
-    void start(const std::shared_ptr<host_call_op>& self, const host_function<T>& function,
-               const tool_call& what, const char* if_absent)
+    void start(const std::shared_ptr<host_call_op>& self, const char* if_absent)
     {
-        if (!function) {
+        if (!function_) {
             fail(if_absent);
         } else {
             try {
-                function(what, host_reply<T>(self));
+                function_(*what_, host_reply<T>(self));
             } catch (...) {
                 auto failed = failure_of(belay::detail::message_of(std::current_exception()));
                 const std::lock_guard lock(mutex_);
                 said_.emplace(std::move(failed));
+                when_ = time_.now();
             }
         }
         const std::lock_guard lock(mutex_);
@@ -98,6 +106,8 @@ private:
     const boost::asio::any_io_executor executor_;
     clock& time_;
     const std::size_t call_;
+    const host_function<T> function_;
+    const std::shared_ptr<const tool_call> what_;
     boost::asio::cancellation_signal stop_;
 };
 
@@ -123,10 +133,10 @@ inline std::vector<bool> which_are_offered(const session_fsm& session,
 }
 
 BELAY_DECL batch_op::batch_op(std::shared_ptr<session_state> session, std::vector<tool_call> calls,
-                              tool_host host, handler_type handler)
+                              tool_host host, handler_ptr handler)
     : session_(std::move(session)),
       host_(std::move(host)),
-      handler_(session_->host->executor, std::move(handler)),
+      handler_(std::move(handler)),
       records_(calls.size()),
       at_work_(calls.size()),
       fsm_(which_are_offered(session_->fsm, calls), host_.chains_at_once, host_.tools_at_once)
@@ -141,7 +151,7 @@ BELAY_DECL batch_op::batch_op(std::shared_ptr<session_state> session, std::vecto
 
 BELAY_DECL void batch_op::start()
 {
-    handler_.on_cancel([weak = weak_from_this()] {
+    handler_->on_cancel([weak = weak_from_this()] {
         const auto self = weak.lock();
         if (self && self->session_->running.lock() == self) self->session_->cancel_operation();
     });
@@ -152,9 +162,21 @@ BELAY_DECL void batch_op::start()
 
 BELAY_DECL void batch_op::cancel()
 {
+    abandon(errc::cancelled);
+}
+
+// The hooks' answers could not be combined: nothing may go on as if they had let it pass.
+BELAY_DECL void batch_op::fail(error_code ec)
+{
+    session_->give_up(turn_finished::result::error);
+    abandon(ec);
+}
+
+BELAY_DECL void batch_op::abandon(error_code ec)
+{
     fsm_.cancel();
     stop_everything(true);
-    finish(errc::cancelled, {});
+    finish(ec, {});
 }
 
 BELAY_DECL void batch_op::advance()
@@ -168,7 +190,7 @@ BELAY_DECL void batch_op::advance()
         case batch_fsm::act::tell_hooks: tell_hooks(step.call); break;
         case batch_fsm::act::wait: return;
         case batch_fsm::act::done:
-            if (!handler_.pending()) return;  // it was cancelled
+            if (!handler_->pending()) return;  // it was cancelled
             session_->running.reset();
             session_->fsm.end_tools();
             return finish({}, std::move(records_));
@@ -180,24 +202,20 @@ BELAY_DECL void batch_op::ask_hooks(std::size_t call)
 {
     pre_tool_use event{records_[call].call, session_->fsm.who().id, session_->fsm.who().workspace};
     auto done = [self = shared_from_this(), call](error_code ec, pre_tool_use::outcome said) {
-        if (!ec) self->hooks_said(call, std::move(said));
+        self->hooks_said(call, ec, std::move(said));
     };
     session_->hooks->hooks_of<pre_tool_use>().async_dispatch(
         std::move(event),
         boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
 }
 
-BELAY_DECL void batch_op::hooks_said(std::size_t call, pre_tool_use::outcome said)
+BELAY_DECL void batch_op::hooks_said(std::size_t call, error_code ec, pre_tool_use::outcome said)
 {
-    if (!handler_.pending()) return;
+    if (!handler_->pending()) return;
+    if (ec) return fail(ec);
     auto& record = records_[call];
-    auto* log = session_->host->options.log;
-    for (const auto& one : said.ignored) {
-        log_failure(log, pre_tool_use::event_name, one, occasion(call), "ignored");
-    }
-    if (said.failed) {
-        log_failure(log, pre_tool_use::event_name, *said.failed, occasion(call), "blocked");
-    }
+    log_failures<pre_tool_use>(
+        session_->host->options.log, said, [&] { return occasion(call); }, "blocked");
     if (said.input) record.call.input = *said.input;
 
     auto verdict = batch_fsm::verdict::proceed;
@@ -218,10 +236,12 @@ template <class T>
 void batch_op::call_host(std::size_t call, const host_function<T>& function, const char* if_absent)
 {
     const auto& host = *session_->host;
-    const auto pending =
-        std::make_shared<host_call_op<T>>(shared_from_this(), host.executor, host.time, call);
-    at_work_[call].host_call = pending;
-    pending->start(pending, function, records_[call].call, if_absent);
+    auto& work = at_work_[call];
+    if (!work.call) work.call = std::make_shared<const tool_call>(records_[call].call);
+    const auto pending = std::make_shared<host_call_op<T>>(shared_from_this(), host.executor,
+                                                           host.time, call, function, work.call);
+    work.host_call = pending;
+    pending->start(pending, if_absent);
 }
 
 BELAY_DECL void batch_op::ask_permission(std::size_t call)
@@ -231,7 +251,7 @@ BELAY_DECL void batch_op::ask_permission(std::size_t call)
 
 BELAY_DECL void batch_op::answered(std::size_t call, permission said, clock::time_point)
 {
-    if (!handler_.pending()) return;
+    if (!handler_->pending()) return;
     at_work_[call].host_call.reset();
     if (!said.granted) refuse(call, call_fate::denied, said.reason);
     fsm_.permission_said(call, said.granted);
@@ -247,7 +267,7 @@ BELAY_DECL void batch_op::run_tool(std::size_t call)
 
 BELAY_DECL void batch_op::answered(std::size_t call, tool_result said, clock::time_point when)
 {
-    if (!handler_.pending()) return;
+    if (!handler_->pending()) return;
     at_work_[call].host_call.reset();
     records_[call].result = std::move(said);
     records_[call].duration = when - at_work_[call].began;
@@ -261,24 +281,19 @@ BELAY_DECL void batch_op::tell_hooks(std::size_t call)
     post_tool_use event{record.call, record.result, record.duration, session_->fsm.who().id,
                         session_->fsm.who().workspace};
     auto done = [self = shared_from_this(), call](error_code ec, post_tool_use::outcome said) {
-        if (!ec) self->hooks_told(call, std::move(said));
+        self->hooks_told(call, ec, std::move(said));
     };
     session_->hooks->hooks_of<post_tool_use>().async_dispatch(
         std::move(event),
         boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
 }
 
-BELAY_DECL void batch_op::hooks_told(std::size_t call, post_tool_use::outcome said)
+BELAY_DECL void batch_op::hooks_told(std::size_t call, error_code ec, post_tool_use::outcome said)
 {
-    if (!handler_.pending()) return;
-    auto* log = session_->host->options.log;
-    for (const auto& one : said.ignored) {
-        log_failure(log, post_tool_use::event_name, one, occasion(call), "ignored");
-    }
-    if (said.failed) {
-        log_failure(log, post_tool_use::event_name, *said.failed, occasion(call),
-                    "patches_dropped");
-    }
+    if (!handler_->pending()) return;
+    if (ec) return fail(ec);
+    log_failures<post_tool_use>(
+        session_->host->options.log, said, [&] { return occasion(call); }, "patches_dropped");
     if (said.result) records_[call].result = *said.result;
     records_[call].after = std::move(said);
     fsm_.hooks_told(call);
@@ -293,7 +308,7 @@ BELAY_DECL void batch_op::refuse(std::size_t call, call_fate fate, const std::st
 
 BELAY_DECL void batch_op::finish(error_code ec, std::vector<call_record> records)
 {
-    handler_.complete(ec, std::move(records));
+    handler_->complete(ec, std::move(records));
     timer_.reset();
 }
 
@@ -303,7 +318,7 @@ BELAY_DECL void batch_op::drop() noexcept
     fsm_.cancel();
     stop_everything(false);
     timer_.reset();
-    handler_.forget();
+    handler_->forget();
 }
 
 BELAY_DECL void batch_op::stop_everything(bool tell) noexcept

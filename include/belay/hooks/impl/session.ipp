@@ -17,30 +17,27 @@
 namespace belay::hooks {
 namespace detail {
 
-// Asks the hooks of one phase. `conclude` gets their outcome unless the operation was cancelled.
+// Asks the hooks of one phase. `conclude` gets their outcome, unless the operation was cancelled or
+// has failed.
 template <class E, class Conclude>
 class phase_op final : public session_operation,
                        public std::enable_shared_from_this<phase_op<E, Conclude>> {
 public:
     using outcome = outcome_of<E>;
 
-    phase_op(state_ptr session, session_handler<outcome> handler, Conclude conclude)
-        : session_(std::move(session)),
-          handler_(session_->host->executor, std::move(handler)),
-          conclude_(std::move(conclude))
+    phase_op(state_ptr session, waiting_ptr<outcome> handler, Conclude conclude)
+        : session_(std::move(session)), handler_(std::move(handler)), conclude_(std::move(conclude))
     {}
 
     void start(E event)
     {
         const auto self = this->shared_from_this();
         session_->running = self;
-        handler_.on_cancel([weak = this->weak_from_this()] {
+        handler_->on_cancel([weak = this->weak_from_this()] {
             const auto op = weak.lock();
             if (op && op->session_->running.lock() == op) op->session_->cancel_operation();
         });
-        auto done = [self](error_code ec, outcome said) {
-            if (!ec) self->conclude(std::move(said));
-        };
+        auto done = [self](error_code ec, outcome said) { self->conclude(ec, std::move(said)); };
         session_->hooks->template hooks_of<E>().async_dispatch(
             std::move(event), boost::asio::bind_cancellation_slot(stop_.slot(), std::move(done)));
     }
@@ -48,38 +45,34 @@ public:
     void cancel() override
     {
         stop_.emit(boost::asio::cancellation_type::terminal);
-        handler_.complete(errc::cancelled, {});
+        handler_->complete(errc::cancelled, {});
     }
 
 private:
-    void conclude(outcome said)
+    void conclude(error_code ec, outcome said)
     {
-        if (!handler_.pending()) return;  // it was cancelled
-        session_->running.reset();
-        conclude_(*session_, said);
-        handler_.complete({}, std::move(said));
+        if (!handler_->pending()) return;  // it was cancelled
+        if (ec) {
+            session_->give_up(turn_finished::result::error);
+        } else {
+            session_->running.reset();
+            conclude_(*session_, said);
+        }
+        handler_->complete(ec, std::move(said));
     }
 
     const state_ptr session_;
-    waiting_handler<outcome> handler_;
+    const waiting_ptr<outcome> handler_;
     Conclude conclude_;
     boost::asio::cancellation_signal stop_;
 };
 
 template <class E, class Conclude>
-void ask_hooks(const state_ptr& session, E event, session_handler<outcome_of<E>> handler,
+void ask_hooks(const state_ptr& session, E event, waiting_ptr<outcome_of<E>> handler,
                Conclude conclude)
 {
     std::make_shared<phase_op<E, Conclude>>(session, std::move(handler), std::move(conclude))
         ->start(std::move(event));
-}
-
-template <class Outcome>
-void complete(const state_ptr& session, session_handler<Outcome> handler, error_code ec,
-              Outcome outcome = {})
-{
-    waiting_handler<Outcome>(session->host->executor, std::move(handler))
-        .complete(ec, std::move(outcome));
 }
 
 inline std::string_view name_of(session_start::cause reason) noexcept
@@ -93,10 +86,10 @@ inline std::string_view name_of(session_start::cause reason) noexcept
 }
 
 inline void ask_at_start(const state_ptr& session, session_start::cause reason,
-                         session_handler<session_start::outcome> handler)
+                         waiting_ptr<session_start::outcome> handler)
 {
-    auto conclude = [reason](session_state& here, session_start::outcome& said) {
-        reason == session_start::cause::compacted ? here.fsm.end_restart() : here.fsm.end_start();
+    auto conclude = [reason](session_state& here, const session_start::outcome& said) {
+        here.fsm.end_start();
         for (const auto& one : said.failures) {
             auto occasion = here.occasion();
             occasion.emplace("reason", name_of(reason));
@@ -108,115 +101,112 @@ inline void ask_at_start(const state_ptr& session, session_start::cause reason,
 }
 
 inline void ask_about_prompt(const state_ptr& session, bool first, bool arrived_during_turn,
-                             session_handler<pre_turn::outcome> handler)
+                             waiting_ptr<pre_turn::outcome> handler)
 {
-    auto conclude = [](session_state& here, pre_turn::outcome& said) {
-        auto* log = here.host->options.log;
-        for (const auto& one : said.ignored) {
-            log_failure(log, pre_turn::event_name, one, here.occasion(), "ignored");
-        }
-        if (said.failed) {
-            log_failure(log, pre_turn::event_name, *said.failed, here.occasion(), "blocked");
-        }
+    auto conclude = [](session_state& here, const pre_turn::outcome& said) {
+        log_failures<pre_turn>(
+            here.host->options.log, said, [&] { return here.occasion(); }, "blocked");
         here.tell(here.fsm.end_prompt(said));
     };
     ask_hooks(session, session->fsm.prompt_event(first, arrived_during_turn), std::move(handler),
               conclude);
 }
 
-// Operations may be started anywhere, and begin on the executor.
-template <class F>
-void on_executor(const state_ptr& session, F&& f)
+// Operations may be started anywhere, and begin on the executor. `f` gets the session and the
+// handler.
+template <class Outcome, class F>
+void begin(const state_ptr& session, session_handler<Outcome> handler, F f)
 {
-    boost::asio::dispatch(session->host->executor, std::forward<F>(f));
+    const auto& executor = session->host->executor;
+    auto waiting = waiting_handler<Outcome>::make(executor, std::move(handler));
+    boost::asio::dispatch(executor,
+                          [session, waiting = std::move(waiting), f = std::move(f)]() mutable {
+                              f(session, std::move(waiting));
+                          });
 }
 
 BELAY_DECL void start_session(state_ptr state, session_start::cause reason,
                               session_handler<session_start::outcome> handler)
 {
-    on_executor(state, [state, reason, handler = std::move(handler)]() mutable {
-        if (const auto ec = state->fsm.begin_start()) {
-            return complete(state, std::move(handler), ec);
-        }
-        ask_at_start(state, reason, std::move(handler));
-    });
+    begin(state, std::move(handler),
+          [reason](const state_ptr& here, waiting_ptr<session_start::outcome> waiting) {
+              if (const auto ec = here->fsm.begin_start()) return waiting->complete(ec, {});
+              ask_at_start(here, reason, std::move(waiting));
+          });
 }
 
 BELAY_DECL void begin_turn(state_ptr state, std::optional<std::string> prompt,
                            turn_settings settings, session_handler<pre_turn::outcome> handler)
 {
-    on_executor(state, [state, prompt = std::move(prompt), settings = std::move(settings),
-                        handler = std::move(handler)]() mutable {
-        const bool asks = prompt.has_value();
-        if (const auto ec = state->fsm.begin_turn(std::move(prompt), std::move(settings))) {
-            return complete(state, std::move(handler), ec);
-        }
-        if (asks) return ask_about_prompt(state, true, false, std::move(handler));
-        complete(state, std::move(handler), {}, {.blocked = std::nullopt});
-    });
+    begin(state, std::move(handler),
+          [prompt = std::move(prompt), settings = std::move(settings)](
+              const state_ptr& here, waiting_ptr<pre_turn::outcome> waiting) mutable {
+              const bool asks = prompt.has_value();
+              if (const auto ec = here->fsm.begin_turn(std::move(prompt), std::move(settings))) {
+                  return waiting->complete(ec, {});
+              }
+              if (asks) return ask_about_prompt(here, true, false, std::move(waiting));
+              waiting->complete({}, {.blocked = std::nullopt});
+          });
 }
 
 BELAY_DECL void add_prompt(state_ptr state, std::string prompt, arrival how,
                            session_handler<pre_turn::outcome> handler)
 {
-    on_executor(state,
-                [state, prompt = std::move(prompt), how, handler = std::move(handler)]() mutable {
-                    if (const auto ec = state->fsm.add_prompt(std::move(prompt), how)) {
-                        return complete(state, std::move(handler), ec);
-                    }
-                    ask_about_prompt(state, false, how == arrival::during_turn, std::move(handler));
-                });
+    begin(state, std::move(handler),
+          [prompt = std::move(prompt), how](const state_ptr& here,
+                                            waiting_ptr<pre_turn::outcome> waiting) mutable {
+              if (const auto ec = here->fsm.add_prompt(std::move(prompt), how)) {
+                  return waiting->complete(ec, {});
+              }
+              ask_about_prompt(here, false, how == arrival::during_turn, std::move(waiting));
+          });
 }
 
 BELAY_DECL void run_tools(state_ptr state, model_reply reply, tool_host host,
                           session_handler<batch_outcome> handler)
 {
-    on_executor(state, [state, reply = std::move(reply), host = std::move(host),
-                        handler = std::move(handler)]() mutable {
-        if (const auto ec = state->fsm.begin_tools(reply.text)) {
-            return complete(state, std::move(handler), ec);
-        }
-        auto batch = std::make_shared<batch_op>(state, std::move(reply.calls), std::move(host),
-                                                std::move(handler));
-        state->running = batch;
-        batch->start();
-    });
+    begin(state, std::move(handler),
+          [reply = std::move(reply), host = std::move(host)](
+              const state_ptr& here, waiting_ptr<batch_outcome> waiting) mutable {
+              if (const auto ec = here->fsm.begin_tools(reply.text)) {
+                  return waiting->complete(ec, {});
+              }
+              const auto batch = std::make_shared<batch_op>(here, std::move(reply.calls),
+                                                            std::move(host), std::move(waiting));
+              here->running = batch;
+              batch->start();
+          });
 }
 
 BELAY_DECL void end_turn(state_ptr state, model_reply reply,
                          session_handler<turn_ending::outcome> handler)
 {
-    on_executor(state, [state, reply = std::move(reply), handler = std::move(handler)]() mutable {
-        if (const auto ec = state->fsm.begin_ending(reply)) {
-            return complete(state, std::move(handler), ec);
-        }
-        if (!session_fsm::is_final(reply)) {
-            state->tell(state->fsm.end_without_hooks(reply.stop));
-            return complete(state, std::move(handler), {});
-        }
-        auto conclude = [](session_state& here, turn_ending::outcome& said) {
-            auto* log = here.host->options.log;
-            for (const auto& one : said.ignored) {
-                log_failure(log, turn_ending::event_name, one, here.occasion(), "ignored");
-            }
-            if (said.failed) {
-                log_failure(log, turn_ending::event_name, *said.failed, here.occasion(),
-                            "turn_ended");
-            }
-            here.tell(here.fsm.end_ending(said));
-        };
-        ask_hooks(state, state->fsm.ending_event(reply.text), std::move(handler), conclude);
-    });
+    begin(state, std::move(handler),
+          [reply = std::move(reply)](const state_ptr& here,
+                                     waiting_ptr<turn_ending::outcome> waiting) {
+              if (const auto ec = here->fsm.begin_ending(reply)) return waiting->complete(ec, {});
+              if (!session_fsm::is_final(reply)) {
+                  here->tell(here->fsm.end_without_hooks(reply.stop));
+                  return waiting->complete({}, {});
+              }
+              auto conclude = [](session_state& session, const turn_ending::outcome& said) {
+                  log_failures<turn_ending>(
+                      session.host->options.log, said, [&] { return session.occasion(); },
+                      "turn_ended");
+                  session.tell(session.fsm.end_ending(said));
+              };
+              ask_hooks(here, here->fsm.ending_event(reply.text), std::move(waiting), conclude);
+          });
 }
 
 BELAY_DECL void finish_compaction(state_ptr state, session_handler<session_start::outcome> handler)
 {
-    on_executor(state, [state, handler = std::move(handler)]() mutable {
-        if (const auto ec = state->fsm.end_compaction(true)) {
-            return complete(state, std::move(handler), ec);
-        }
-        ask_at_start(state, session_start::cause::compacted, std::move(handler));
-    });
+    begin(state, std::move(handler),
+          [](const state_ptr& here, waiting_ptr<session_start::outcome> waiting) {
+              if (const auto ec = here->fsm.end_compaction(true)) return waiting->complete(ec, {});
+              ask_at_start(here, session_start::cause::compacted, std::move(waiting));
+          });
 }
 
 }  // namespace detail
