@@ -5,6 +5,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "host.hpp"
@@ -562,6 +563,41 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_on_its_way_is_dropped)
     BOOST_TEST((ec == errc::cancelled));
     BOOST_TEST(!said.continuation);
     BOOST_TEST(!s.turn_running());
+}
+
+BOOST_AUTO_TEST_CASE(an_outcome_that_is_on_its_way_is_dropped)
+{
+    host h;
+    h.hooks.on<pre_turn>([](const pre_turn&) { return pre_turn::mutate{.model = "model-b"}; }, "x");
+    int asked = 0;
+    h.hooks.on<pre_tool_use>([&](const pre_tool_use&) { ++asked; }, "x");
+    auto s = h.open();
+    std::future<std::tuple<error_code, pre_turn::outcome>> beginning;
+    boost::asio::post(h.io, [&] {
+        beginning = host::launch(s.async_begin_turn("go", some_settings));
+        BOOST_TEST(s.turn_running());
+        s.cancel_turn();  // its hooks have all answered
+    });
+    h.drain();
+    BOOST_TEST((std::get<0>(beginning.get()) == errc::cancelled));
+    BOOST_TEST(s.settings().model == "model-a");
+
+    h.begin(s, "go");
+    bool permission_asked = false;
+    auto with = obliging();
+    with.permit = [&](const tool_call&) {
+        permission_asked = true;
+        return permission::grant();
+    };
+    std::future<std::tuple<error_code, std::vector<call_record>>> running;
+    boost::asio::post(h.io, [&] {
+        running = host::launch(s.async_run_tools({.calls = {{"c1", "bash", {}}}}, with));
+        BOOST_TEST(asked == 1);
+        s.cancel_turn();
+    });
+    h.drain();
+    BOOST_TEST((std::get<0>(running.get()) == errc::cancelled));
+    BOOST_TEST(!permission_asked);
 }
 
 BOOST_AUTO_TEST_CASE(cancelling_an_operation_of_a_turn_ends_the_turn)
