@@ -734,6 +734,27 @@ BOOST_AUTO_TEST_CASE(hooks_that_cannot_be_combined_end_the_batch_with_an_error)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_batch_that_cannot_begin_ends_with_an_error_and_so_does_its_turn)
+{
+    belay::test::unreliable_clock time;
+    host h;
+    auto options = h.options();
+    options.time = &time;
+    belay::hooks::registry hooks(h.io.get_executor(), options);
+    diary d;
+    auto s = hooks.create_session({.id = "s-1"}).value();
+    h.finish(s.async_start(session_start::cause::start));
+    h.begin(s, "go");
+    time.broken = true;
+    auto [ec, records] = h.finish(s.async_run_tools({.calls = {call("c1")}}, d.host()));
+    BOOST_TEST((ec == errc::threw));
+    BOOST_TEST(!s.turn_running());
+    BOOST_TEST(d.lines.empty());
+    time.broken = false;
+    h.begin(s, "again");
+    BOOST_TEST((run(h, s, {call("c1")}, d.host())[0].fate == call_fate::ran));
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_may_be_cancelled_by_its_permission_check)
 {
     host h;

@@ -708,26 +708,25 @@ BOOST_AUTO_TEST_CASE(a_hook_may_cancel_the_turn_that_asks_it)
     BOOST_TEST(!s.turn_running());
 }
 
-BOOST_AUTO_TEST_CASE(a_hook_that_hears_of_a_cancellation_may_close_the_session)
+BOOST_AUTO_TEST_CASE(a_tool_that_hears_of_a_cancellation_may_close_the_session)
 {
     host h;
     watcher all(h.hooks);
-    std::optional<session> s;
-    std::optional<reply<pre_turn>> owed;
-    h.hooks.on<pre_turn>(
-        [&](const pre_turn&, reply<pre_turn> answer) {
-            answer.get_cancellation_slot().assign([&](boost::asio::cancellation_type) {
-                BOOST_TEST(s->close(session_end::cause::closed));
-            });
-            owed.emplace(std::move(answer));
-        },
-        "slow");
-    s = h.open();
-    auto beginning = h.start(s->async_begin_turn("go", some_settings));
+    auto s = h.open_in_turn();
+    std::optional<tool_reply> owed;
+    auto with = obliging();
+    with.run = [&](const tool_call&, tool_reply answer) {
+        answer.get_cancellation_slot().assign([&](boost::asio::cancellation_type) {
+            BOOST_TEST(s.close(session_end::cause::closed));
+        });
+        owed.emplace(std::move(answer));
+    };
+    auto running = h.start(s.async_run_tools({.calls = {{"c1", "bash", {}}}}, with));
+    BOOST_REQUIRE(owed.has_value());
     all.seen.clear();
-    BOOST_TEST(s->cancel_turn());
+    BOOST_TEST(s.cancel_turn());
     h.drain();
-    BOOST_TEST((std::get<0>(beginning.get()) == errc::cancelled));
+    BOOST_TEST((std::get<0>(running.get()) == errc::cancelled));
     BOOST_TEST(all.seen == (names{"turn_finished", "session_end"}),
                boost::test_tools::per_element());
 }

@@ -38,7 +38,7 @@ public:
                         tool_host host, handler_ptr handler);
 
     BELAY_DECL void start();
-    BELAY_DECL void cancel() override;
+    BELAY_DECL void cancel(error_code why) override;
 
     // A host function's answer, on the executor.
     BELAY_DECL void answered(std::size_t call, permission said, clock::time_point when);
@@ -65,8 +65,6 @@ private:
     BELAY_DECL void tell_hooks(std::size_t call);
     BELAY_DECL void hooks_told(std::size_t call, error_code ec, post_tool_use::outcome said);
     BELAY_DECL void refuse(std::size_t call, call_fate fate, const std::string& text);
-    BELAY_DECL void fail(error_code ec);
-    BELAY_DECL void abandon(error_code ec);
     BELAY_DECL void finish(error_code ec, std::vector<call_record> records);
     BELAY_DECL void drop() noexcept;
     BELAY_DECL void stop_everything(bool tell) noexcept;

@@ -4,6 +4,7 @@
 // What a session and its operations share. Only bodies include this.
 
 #include <belay/config.hpp>
+#include <belay/core/error.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
 #include <belay/hooks/detail/registry_state.hpp>
 #include <belay/hooks/detail/session_fsm.hpp>
@@ -25,8 +26,8 @@ class session_operation {
 public:
     virtual ~session_operation() = default;
 
-    // It completes with errc::cancelled at once, and touches the session no more.
-    virtual void cancel() = 0;
+    // It completes with `why` at once, and touches the session no more.
+    virtual void cancel(error_code why) = 0;
 };
 
 class session_state {
@@ -36,11 +37,9 @@ public:
         : host(std::move(owner)), hooks(std::move(set)), fsm(std::move(who))
     {}
 
-    // The running operation is cancelled, and its turn with it.
-    BELAY_DECL void cancel_operation();
-
     // The running operation is over without an outcome, and its turn with it.
-    BELAY_DECL void give_up(turn_finished::result how);
+    BELAY_DECL void cancel_operation();
+    BELAY_DECL void fail_operation(error_code why);
 
     BELAY_DECL bool cancel_turn();
     BELAY_DECL bool close(session_end::cause reason);
@@ -70,6 +69,7 @@ public:
     bool background = false;
 
 private:
+    BELAY_DECL void give_up(error_code why, turn_finished::result how);
     BELAY_DECL void stop();
 };
 

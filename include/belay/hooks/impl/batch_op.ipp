@@ -3,7 +3,6 @@
 
 #include <belay/core/detail/folding.hpp>
 #include <belay/hooks/detail/batch_op.hpp>
-#include <belay/hooks/turn_events.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/post.hpp>
@@ -160,23 +159,11 @@ BELAY_DECL void batch_op::start()
     advance();
 }
 
-BELAY_DECL void batch_op::cancel()
-{
-    abandon(errc::cancelled);
-}
-
-// The hooks' answers could not be combined: nothing may go on as if they had let it pass.
-BELAY_DECL void batch_op::fail(error_code ec)
-{
-    session_->give_up(turn_finished::result::error);
-    abandon(ec);
-}
-
-BELAY_DECL void batch_op::abandon(error_code ec)
+BELAY_DECL void batch_op::cancel(error_code why)
 {
     fsm_.cancel();
     stop_everything(true);
-    finish(ec, {});
+    finish(why, {});
 }
 
 BELAY_DECL void batch_op::advance()
@@ -212,7 +199,7 @@ BELAY_DECL void batch_op::ask_hooks(std::size_t call)
 BELAY_DECL void batch_op::hooks_said(std::size_t call, error_code ec, pre_tool_use::outcome said)
 {
     if (!handler_->pending()) return;
-    if (ec) return fail(ec);
+    if (ec) return session_->fail_operation(ec);
     auto& record = records_[call];
     log_failures<pre_tool_use>(
         session_->host->options.log, said, [&] { return occasion(call); }, "blocked");
@@ -291,7 +278,7 @@ BELAY_DECL void batch_op::tell_hooks(std::size_t call)
 BELAY_DECL void batch_op::hooks_told(std::size_t call, error_code ec, post_tool_use::outcome said)
 {
     if (!handler_->pending()) return;
-    if (ec) return fail(ec);
+    if (ec) return session_->fail_operation(ec);
     log_failures<post_tool_use>(
         session_->host->options.log, said, [&] { return occasion(call); }, "patches_dropped");
     if (said.result) records_[call].result = *said.result;

@@ -42,23 +42,20 @@ public:
             std::move(event), boost::asio::bind_cancellation_slot(stop_.slot(), std::move(done)));
     }
 
-    void cancel() override
+    void cancel(error_code why) override
     {
         stop_.emit(boost::asio::cancellation_type::terminal);
-        handler_->complete(errc::cancelled, {});
+        handler_->complete(why, {});
     }
 
 private:
     void conclude(error_code ec, outcome said)
     {
         if (!handler_->pending()) return;  // it was cancelled
-        if (ec) {
-            session_->give_up(turn_finished::result::error);
-        } else {
-            session_->running.reset();
-            conclude_(*session_, said);
-        }
-        handler_->complete(ec, std::move(said));
+        if (ec) return session_->fail_operation(ec);
+        session_->running.reset();
+        conclude_(*session_, said);
+        handler_->complete({}, std::move(said));
     }
 
     const state_ptr session_;
@@ -121,7 +118,14 @@ void begin(const state_ptr& session, session_handler<Outcome> handler, F f)
     auto waiting = waiting_handler<Outcome>::make(executor, std::move(handler));
     boost::asio::dispatch(executor,
                           [session, waiting = std::move(waiting), f = std::move(f)]() mutable {
-                              f(session, std::move(waiting));
+                              try {
+                                  f(session, waiting);
+                              } catch (...) {
+                                  // Memory or a timer was not to be had. What is still waiting has been accepted.
+                                  if (!waiting->pending()) throw;
+                                  session->fail_operation(errc::threw);
+                                  if (waiting->pending()) waiting->complete(errc::threw, {});
+                              }
                           });
 }
 

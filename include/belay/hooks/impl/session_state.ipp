@@ -10,22 +10,26 @@ namespace belay::hooks::detail {
 
 BELAY_DECL void session_state::cancel_operation()
 {
-    const auto operation = running.lock();
-    give_up(turn_finished::result::aborted);
-    if (operation) operation->cancel();
+    give_up(errc::cancelled, turn_finished::result::aborted);
 }
 
-BELAY_DECL void session_state::give_up(turn_finished::result how)
+BELAY_DECL void session_state::fail_operation(error_code why)
 {
-    running.reset();
+    give_up(why, turn_finished::result::error);
+}
+
+BELAY_DECL void session_state::give_up(error_code why, turn_finished::result how)
+{
+    const auto operation = std::exchange(running, {}).lock();
     tell(fsm.give_up(how));
+    if (operation) operation->cancel(why);
 }
 
 BELAY_DECL void session_state::stop()
 {
     const auto operation = std::exchange(running, {}).lock();
     tell(fsm.stop());
-    if (operation) operation->cancel();
+    if (operation) operation->cancel(errc::cancelled);
 }
 
 BELAY_DECL bool session_state::cancel_turn()
