@@ -112,7 +112,7 @@ inline void ask_about_prompt(const state_ptr& session, bool first, bool arrived_
 // Operations may be started anywhere, and begin on the executor. `f` gets the session and the
 // handler.
 template <class Outcome, class F>
-void begin(const state_ptr& session, session_handler<Outcome> handler, F f)
+void launch(const state_ptr& session, session_handler<Outcome> handler, F f)
 {
     const auto& executor = session->host->executor;
     auto waiting = waiting_handler<Outcome>::make(executor, std::move(handler));
@@ -121,7 +121,7 @@ void begin(const state_ptr& session, session_handler<Outcome> handler, F f)
                               try {
                                   f(session, waiting);
                               } catch (...) {
-                                  // Memory or a timer was not to be had. What is still waiting has been accepted.
+                                  // It had been accepted, or it would have been answered.
                                   if (!waiting->pending()) throw;
                                   session->fail_operation(errc::threw);
                                   if (waiting->pending()) waiting->complete(errc::threw, {});
@@ -132,85 +132,85 @@ void begin(const state_ptr& session, session_handler<Outcome> handler, F f)
 BELAY_DECL void start_session(state_ptr state, session_start::cause reason,
                               session_handler<session_start::outcome> handler)
 {
-    begin(state, std::move(handler),
-          [reason](const state_ptr& here, waiting_ptr<session_start::outcome> waiting) {
-              if (const auto ec = here->fsm.begin_start()) return waiting->complete(ec, {});
-              ask_at_start(here, reason, std::move(waiting));
-          });
+    launch(state, std::move(handler),
+           [reason](const state_ptr& here, waiting_ptr<session_start::outcome> waiting) {
+               if (const auto ec = here->fsm.begin_start()) return waiting->complete(ec, {});
+               ask_at_start(here, reason, std::move(waiting));
+           });
 }
 
 BELAY_DECL void begin_turn(state_ptr state, std::optional<std::string> prompt,
                            turn_settings settings, session_handler<pre_turn::outcome> handler)
 {
-    begin(state, std::move(handler),
-          [prompt = std::move(prompt), settings = std::move(settings)](
-              const state_ptr& here, waiting_ptr<pre_turn::outcome> waiting) mutable {
-              const bool asks = prompt.has_value();
-              if (const auto ec = here->fsm.begin_turn(std::move(prompt), std::move(settings))) {
-                  return waiting->complete(ec, {});
-              }
-              if (asks) return ask_about_prompt(here, true, false, std::move(waiting));
-              waiting->complete({}, {.blocked = std::nullopt});
-          });
+    launch(state, std::move(handler),
+           [prompt = std::move(prompt), settings = std::move(settings)](
+               const state_ptr& here, waiting_ptr<pre_turn::outcome> waiting) mutable {
+               const bool asks = prompt.has_value();
+               if (const auto ec = here->fsm.begin_turn(std::move(prompt), std::move(settings))) {
+                   return waiting->complete(ec, {});
+               }
+               if (asks) return ask_about_prompt(here, true, false, std::move(waiting));
+               waiting->complete({}, {.blocked = std::nullopt});
+           });
 }
 
 BELAY_DECL void add_prompt(state_ptr state, std::string prompt, arrival how,
                            session_handler<pre_turn::outcome> handler)
 {
-    begin(state, std::move(handler),
-          [prompt = std::move(prompt), how](const state_ptr& here,
-                                            waiting_ptr<pre_turn::outcome> waiting) mutable {
-              if (const auto ec = here->fsm.add_prompt(std::move(prompt), how)) {
-                  return waiting->complete(ec, {});
-              }
-              ask_about_prompt(here, false, how == arrival::during_turn, std::move(waiting));
-          });
+    launch(state, std::move(handler),
+           [prompt = std::move(prompt), how](const state_ptr& here,
+                                             waiting_ptr<pre_turn::outcome> waiting) mutable {
+               if (const auto ec = here->fsm.add_prompt(std::move(prompt), how)) {
+                   return waiting->complete(ec, {});
+               }
+               ask_about_prompt(here, false, how == arrival::during_turn, std::move(waiting));
+           });
 }
 
 BELAY_DECL void run_tools(state_ptr state, model_reply reply, tool_host host,
                           session_handler<batch_outcome> handler)
 {
-    begin(state, std::move(handler),
-          [reply = std::move(reply), host = std::move(host)](
-              const state_ptr& here, waiting_ptr<batch_outcome> waiting) mutable {
-              if (const auto ec = here->fsm.begin_tools(reply.text)) {
-                  return waiting->complete(ec, {});
-              }
-              const auto batch = std::make_shared<batch_op>(here, std::move(reply.calls),
-                                                            std::move(host), std::move(waiting));
-              here->running = batch;
-              batch->start();
-          });
+    launch(state, std::move(handler),
+           [reply = std::move(reply), host = std::move(host)](
+               const state_ptr& here, waiting_ptr<batch_outcome> waiting) mutable {
+               if (const auto ec = here->fsm.begin_tools(reply.text)) {
+                   return waiting->complete(ec, {});
+               }
+               const auto batch = std::make_shared<batch_op>(here, std::move(reply.calls),
+                                                             std::move(host), std::move(waiting));
+               here->running = batch;
+               batch->start();
+           });
 }
 
 BELAY_DECL void end_turn(state_ptr state, model_reply reply,
                          session_handler<turn_ending::outcome> handler)
 {
-    begin(state, std::move(handler),
-          [reply = std::move(reply)](const state_ptr& here,
-                                     waiting_ptr<turn_ending::outcome> waiting) {
-              if (const auto ec = here->fsm.begin_ending(reply)) return waiting->complete(ec, {});
-              if (!session_fsm::is_final(reply)) {
-                  here->tell(here->fsm.end_without_hooks(reply.stop));
-                  return waiting->complete({}, {});
-              }
-              auto conclude = [](session_state& session, const turn_ending::outcome& said) {
-                  log_failures<turn_ending>(
-                      session.host->options.log, said, [&] { return session.occasion(); },
-                      "turn_ended");
-                  session.tell(session.fsm.end_ending(said));
-              };
-              ask_hooks(here, here->fsm.ending_event(reply.text), std::move(waiting), conclude);
-          });
+    launch(state, std::move(handler),
+           [reply = std::move(reply)](const state_ptr& here,
+                                      waiting_ptr<turn_ending::outcome> waiting) {
+               if (const auto ec = here->fsm.begin_ending(reply)) return waiting->complete(ec, {});
+               if (!session_fsm::is_final(reply)) {
+                   here->tell(here->fsm.end_without_hooks(reply.stop));
+                   return waiting->complete({}, {});
+               }
+               auto conclude = [](session_state& session, const turn_ending::outcome& said) {
+                   log_failures<turn_ending>(
+                       session.host->options.log, said, [&] { return session.occasion(); },
+                       "turn_ended");
+                   session.tell(session.fsm.end_ending(said));
+               };
+               ask_hooks(here, here->fsm.ending_event(reply.text), std::move(waiting), conclude);
+           });
 }
 
 BELAY_DECL void finish_compaction(state_ptr state, session_handler<session_start::outcome> handler)
 {
-    begin(state, std::move(handler),
-          [](const state_ptr& here, waiting_ptr<session_start::outcome> waiting) {
-              if (const auto ec = here->fsm.end_compaction(true)) return waiting->complete(ec, {});
-              ask_at_start(here, session_start::cause::compacted, std::move(waiting));
-          });
+    launch(state, std::move(handler),
+           [](const state_ptr& here, waiting_ptr<session_start::outcome> waiting) {
+               if (const auto ec = here->fsm.end_compaction(true)) return waiting->complete(ec, {});
+               ask_at_start(here, session_start::cause::compacted, std::move(waiting));
+           });
 }
 
 }  // namespace detail
