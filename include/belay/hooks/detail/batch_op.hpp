@@ -6,6 +6,7 @@
 
 #include <belay/config.hpp>
 #include <belay/core/async_chain.hpp>
+#include <belay/core/detail/folding.hpp>
 #include <belay/core/error.hpp>
 #include <belay/hooks/detail/batch_fsm.hpp>
 #include <belay/hooks/detail/complete.hpp>

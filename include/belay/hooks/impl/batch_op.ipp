@@ -1,7 +1,6 @@
 #ifndef BELAY_HOOKS_IMPL_BATCH_OP_IPP
 #define BELAY_HOOKS_IMPL_BATCH_OP_IPP
 
-#include <belay/core/detail/folding.hpp>
 #include <belay/hooks/detail/batch_op.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
