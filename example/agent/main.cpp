@@ -174,10 +174,14 @@ int play(const options& given)
         script, tools, show, reload);
 
     asio::cancellation_signal stop;
-    asio::signal_set interrupted(loop, SIGINT);
+    asio::signal_set interrupted(loop, SIGINT, SIGTERM, SIGHUP);
     interrupted.async_wait([&](belay::error_code error, int) {
-        if (!error) stop.emit(asio::cancellation_type::terminal);
-        interrupted.clear();  // the second one ends the program
+        if (error) return;
+        stop.emit(asio::cancellation_type::terminal);
+        // The second one waits for nothing: the hooks that still run end with the loop.
+        interrupted.async_wait([&](belay::error_code again, int) {
+            if (!again) loop.stop();
+        });
     });
 
     bool played = false;

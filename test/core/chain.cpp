@@ -109,6 +109,13 @@ BOOST_AUTO_TEST_CASE(an_invalid_answer_is_a_failure_of_the_handler)
     BOOST_TEST(outcome.failures[0].handler.position == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(why_an_answer_is_invalid_may_be_a_string_of_its_own)
+{
+    chain<wordy> verbose;
+    verbose.add({}, [](const wordy&) { return block{"this"}; });
+    BOOST_TEST(verbose.dispatch({}).why == "this is not a reason that anybody would accept here");
+}
+
 BOOST_AUTO_TEST_CASE(an_exception_is_a_failure_and_what_it_means_is_the_folds)
 {
     const auto thrower = [](const gate&) -> block { throw std::runtime_error("boom"); };

@@ -131,6 +131,29 @@ struct brittle {
     };
 };
 
+// Its fold is final, and makes up why an answer is invalid.
+struct wordy {
+    static constexpr std::string_view event_name = "wordy";
+    using answer = std::variant<observe, block>;
+    struct outcome {
+        std::string why{};
+    };
+    struct fold final {
+        std::string invalid(const block& said, const handler_info&) const
+        {
+            return said.reason + " is not a reason that anybody would accept here";
+        }
+        flow accept(block&&, const handler_info&, draft<wordy>&) { return flow::stop; }
+        flow fail(failure&& failed, const handler_info&, draft<wordy>&)
+        {
+            why = std::move(failed.message);
+            return flow::stop;
+        }
+        outcome finish(draft<wordy>&) && { return {std::move(why)}; }
+        std::string why{};
+    };
+};
+
 // Data members whose names are those of constants that an event or an answer may have.
 struct named_like_constants {
     static constexpr std::string_view event_name = "named_like_constants";

@@ -18,6 +18,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -500,6 +501,12 @@ BOOST_AUTO_TEST_CASE(several_writers_do_not_tear_each_others_lines)
 BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_written_disturbs_nothing)
 {
     host h;
+    // Nor does a FIFO that nobody reads.
+    const auto fifo = (home.path / "fifo").string();
+    BOOST_REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    jsonl_file unread(fifo);
+    unread.on_record(boost::json::object());
+
     jsonl_file nowhere("/dev/null/logs/host.jsonl");
     auto options = h.options();
     options.log = &nowhere;

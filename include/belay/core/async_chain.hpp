@@ -82,7 +82,7 @@ public:
     /// Of any type: cancels and abandons the running handler and completes, whether or not the
     /// handler heeds it. Emit it where the completion handler runs.
     ///
-    /// g++ 12 destroys a braced temporary twice if it stands inside a `co_await` expression: name the
+    /// g++ 12 destroys a braced argument twice if it stands inside a `co_await` expression: name the
     /// event first, and move it in.
     template <boost::asio::completion_token_for<void(error_code, outcome_of<E>)> Token =
                   boost::asio::deferred_t>

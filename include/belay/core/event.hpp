@@ -14,8 +14,9 @@
 //     // thread at a time, and ends as the outcome. Default-constructible, movable, keeps no pointer
 //     // to the event. What it throws ends the dispatch (see the chains).
 //     struct pre_commit::fold {
-//         // Optional, one for each alternative that has a rule: "" when valid, else why not. An
-//         // answer that is not valid is a failure of its handler. Asked first of all.
+//         // Optional, one for each alternative that has a rule: "" when valid, else why not, as a
+//         // std::string_view or a std::string. An answer that is not valid is a failure of its
+//         // handler. Asked first of all.
 //         std::string_view invalid(const belay::block&, const belay::handler_info&) const;
 //
 //         // One for each alternative but observe, which never gets here.
@@ -131,7 +132,11 @@ template <class E>
 concept has_event_name =
     requires { std::bool_constant<(std::string_view(E::event_name), true)>{}; };
 template <class E>
-concept has_deadline = requires { std::bool_constant<(deadline_rule(E::deadline), true)>{}; };
+concept has_deadline =
+    requires { &E::deadline; } && !std::is_member_object_pointer_v<decltype(&E::deadline)>;
+template <class E>
+concept has_deadline_rule =
+    requires { requires std::same_as<decltype(E::deadline), const deadline_rule>; };
 
 template <class E>
 constexpr deadline_rule deadline_of() noexcept
@@ -155,7 +160,8 @@ struct some_invalid {
 template <class Fold>
 struct maybe_two_invalids : Fold, some_invalid {};
 template <class Fold>
-concept mentions_invalid = !requires { &maybe_two_invalids<Fold>::invalid; };
+concept mentions_invalid =
+    !std::is_final_v<Fold> && !requires { &maybe_two_invalids<Fold>::invalid; };
 
 // If a compiler brought you here, the sentence says what the event lacks; the note below it names
 // the event, and the alternative where one is at fault.
@@ -198,6 +204,12 @@ struct answer_check<E, std::variant<Alternative...>> {
 template <class E>
 consteval bool check_fold()
 {
+    if constexpr (has_deadline<E>) {
+        static_assert(has_deadline_rule<E>,
+                      "belay: the deadline of this event is no deadline_rule; make it static "
+                      "constexpr auto deadline = belay::shared_deadline(...), or "
+                      "belay::deadline_per_handler(...)");
+    }
     static_assert(std::is_default_constructible_v<typename E::fold> &&
                       std::is_move_constructible_v<typename E::fold>,
                   "belay: E::fold must be default-constructible and movable");

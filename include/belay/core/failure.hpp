@@ -28,7 +28,7 @@ struct handler_info {
 struct failure {
     errc code{};
     handler_info handler{};
-    std::string message{};  ///< one sentence for a person, without the handler's name
+    std::string message{};  ///< one sentence for a person
 };
 
 /// Names a handler of one chain, so that it can be removed. Never used twice by the same chain.

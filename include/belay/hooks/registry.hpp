@@ -4,7 +4,7 @@
 // The hooks of one host: those of its configuration, then those that extensions register.
 //
 //     belay::hooks::registry hooks(io.get_executor());
-//     hooks.use(file.current());
+//     if (auto used = hooks.use(file.current()); !used) tell(used.error().message);
 //     hooks.on<pre_tool_use>([](const pre_tool_use& event) -> std::optional<belay::block> {
 //         if (event.call.name == "bash") return belay::block{"no shell today"};
 //         return std::nullopt;
@@ -111,7 +111,10 @@ public:
     /// Tells the current hooks about an event that they only watch, and logs those that fail.
     template <class E>
         requires notification<E>
-    void notify(E event) { detail::notify(*state_, std::move(event)); }
+    void notify(E event)
+    {
+        detail::notify(*state_, std::move(event));
+    }
 
 private:
     // Keeps the hooks until they are asked.

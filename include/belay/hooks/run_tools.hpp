@@ -10,7 +10,8 @@
 //         return may_run(call) ? permission::grant() : permission::deny("not in this folder");
 //     };
 //     host.run = [](const tool_call& call) { return text_result(run(call)); };
-//     auto records = co_await session.async_run_tools({.calls = calls}, host, use_awaitable);
+//     model_reply reply{.calls = calls};  // named: g++ 12 destroys a braced argument of a co_await twice
+//     auto records = co_await session.async_run_tools(reply, host, use_awaitable);
 
 #include <belay/config.hpp>
 #include <belay/core/handler.hpp>
@@ -107,15 +108,15 @@ namespace detail {
 
 template <class F, class T>
 concept returns_at_once = std::invocable<F&, const tool_call&> &&
-    std::convertible_to<std::invoke_result_t<F&, const tool_call&>, T>;
+                          std::convertible_to<std::invoke_result_t<F&, const tool_call&>, T>;
 
 template <class F, class T>
 concept takes_reply = std::invocable<F&, const tool_call&, host_reply<T>> &&
-    std::is_void_v<std::invoke_result_t<F&, const tool_call&, host_reply<T>>>;
+                      std::is_void_v<std::invoke_result_t<F&, const tool_call&, host_reply<T>>>;
 
 template <class F, class T>
 concept awaits = std::invocable<F&, const tool_call&> &&
-    belay::detail::awaited<std::invoke_result_t<F&, const tool_call&>>::known;
+                 belay::detail::awaited<std::invoke_result_t<F&, const tool_call&>>::known;
 
 // Defined by <belay/hooks/coroutine.hpp>.
 template <class T>

@@ -1,7 +1,8 @@
 #ifndef BELAY_HOOKS_SESSION_HPP
 #define BELAY_HOOKS_SESSION_HPP
 
-// One conversation, as far as hooks have a say in it: the face that an agent uses.
+// One conversation, as far as hooks have a say in it: the face that an agent uses. (With g++ 12, name
+// what is passed to an operation inside a co_await expression: it destroys a braced argument twice.)
 //
 //     auto started = co_await session.async_start(session_start::cause::start, use_awaitable);
 //     for (;;) {

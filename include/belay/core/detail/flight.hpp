@@ -514,7 +514,8 @@ private:
     {
         const bool own = why == errc::timed_out;
         const auto limit = own ? *info.timeout : deadline_of<E>().limit;
-        const auto who = own ? info.name : std::string(E::event_name) + " hooks";
+        const auto hooks = std::string(E::event_name) + " hooks";
+        const auto who = !own ? hooks : info.name.empty() ? "a handler" : info.name;
         return {why, info, who + " timed out after " + std::to_string(limit.count()) + "ms"};
     }
 

@@ -156,8 +156,8 @@ private:
     BELAY_NOINLINE flow decide(Alternative&& said, const handler_info& info, Late&& late)
     {
         if constexpr (judges<typename E::fold, std::remove_cvref_t<Alternative>>) {
-            const std::string_view why = std::as_const(fold_).invalid(said, info);
-            if (!why.empty()) return fail({errc::invalid_answer, info, std::string(why)}, info);
+            std::string why(std::as_const(fold_).invalid(said, info));
+            if (!why.empty()) return fail({errc::invalid_answer, info, std::move(why)}, info);
         }
         if (auto why = late()) return fail(*std::move(why), info);
         return report(fold_.accept(std::forward<Alternative>(said), info, event_), info,

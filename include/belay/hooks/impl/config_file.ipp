@@ -31,6 +31,11 @@ inline file_text read_file(const char* path, std::size_t limit)
     const int descriptor = ::open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) {
         file.error = errno;
+        struct stat link{};
+        if (file.error == ENOENT && ::lstat(path, &link) == 0) {
+            file.error = 0;
+            file.fault = "it is a link to a file that is not there";
+        }
         return file;
     }
     if (::fstat(descriptor, &file.state) != 0) {

@@ -35,7 +35,9 @@ inline int open_for_appending(const char* path) noexcept
 {
     int descriptor = -1;
     do {
-        descriptor = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+        // Without O_NONBLOCK, the opening of a FIFO would wait for its reader.
+        descriptor =
+            ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     } while (descriptor < 0 && errno == EINTR);
     return descriptor;
 }
