@@ -20,6 +20,7 @@
 #include "terminal.hpp"
 #include "tools.hpp"
 #include "transcript.hpp"
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <filesystem>
@@ -174,7 +175,9 @@ int play(const options& given)
         script, tools, show, reload);
 
     asio::cancellation_signal stop;
-    asio::signal_set interrupted(loop, SIGINT, SIGTERM, SIGHUP);
+    asio::io_context
+        signals;  // of its own, so that waiting for them does not keep the loop at work
+    asio::signal_set interrupted(signals, SIGINT, SIGTERM, SIGHUP);
     interrupted.async_wait([&](belay::error_code error, int) {
         if (error) return;
         stop.emit(asio::cancellation_type::terminal);
@@ -190,9 +193,11 @@ int play(const options& given)
         asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr threw, bool all) {
             if (threw) std::rethrow_exception(threw);
             played = all;
-            interrupted.cancel();
         }));
-    loop.run();
+    while (!loop.stopped()) {
+        loop.run_one_for(std::chrono::milliseconds(100));
+        signals.poll();
+    }
 
     if (!played) show.warning("interrupted");
     for (const auto& [name, lines] : logs.gained()) show.log("runtime/logs/" + name, lines);

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 AGENT = ""
@@ -399,6 +400,42 @@ echo '{{"power":"observe"}}'""")
         self.assertNotIn("Never said.", text)
         self.assertEqual((self.folder / "home/hooks/seen").read_text(), "ended\n")
 
+
+    def test_its_hooks_end_with_it_however_it_is_told_to_end(self):
+        here = 'echo $$ >"$(dirname "$0")/pid.part"; mv "$(dirname "$0")/pid.part" "$(dirname "$0")/pid"'
+        self.hook("pre_tool_use", "endless", here + "; sleep 1000", timeout_ms=30000)
+        self.hook("session_end", "stubborn", "trap '' TERM; " + here + "; sleep 1000", timeout_ms=30000)
+        script = self.script(turn("Go.", {"calls": [call("bash", command="true")]}, "Done."))
+        pid = self.folder / "home/hooks/pid"
+
+        def started():
+            deadline = time.monotonic() + 60
+            while not pid.exists():
+                self.assertLess(time.monotonic(), deadline, "the hook did not start")
+                time.sleep(0.01)
+            number = int(pid.read_text())
+            pid.unlink()
+            return number
+
+        def is_alive(number):
+            try:
+                return "\nState:\tZ" not in pathlib.Path(f"/proc/{number}/status").read_text()
+            except (FileNotFoundError, ProcessLookupError):
+                return False
+
+        for first in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            agent = subprocess.Popen([AGENT, script, "--home", self.folder / "home"],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            hooks = [started()]
+            agent.send_signal(first)
+            hooks.append(started())  # session_end runs, and does not want to end
+            agent.send_signal(first)
+            self.assertEqual(agent.communicate(timeout=25), (None, b""))
+            self.assertEqual(agent.returncode, 130)
+            deadline = time.monotonic() + 60
+            while any(map(is_alive, hooks)):
+                self.assertLess(time.monotonic(), deadline, "a hook outlived the agent")
+                time.sleep(0.01)
 
 class bad_input(Case):
     def refuse(self, *arguments, says):

@@ -13,17 +13,18 @@ namespace {
 std::atomic<long> allocations{0};
 }
 
-void* operator new(std::size_t size)
+// Not inlined: g++ would compare new with free.
+BELAY_NOINLINE void* operator new(std::size_t size)
 {
     ++allocations;
     if (void* p = std::malloc(size)) return p;
     throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept
+BELAY_NOINLINE void operator delete(void* p) noexcept
 {
     std::free(p);
 }
-void operator delete(void* p, std::size_t) noexcept
+BELAY_NOINLINE void operator delete(void* p, std::size_t) noexcept
 {
     std::free(p);
 }

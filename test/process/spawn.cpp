@@ -366,11 +366,12 @@ BOOST_AUTO_TEST_CASE(a_group_is_reached_also_where_the_pidfd_cannot_reach_it)
     for (const int refusal : {EINVAL, ENOSYS, EPERM}) {
         const test::scratch_folder folder;
         const int wrong = in_a_copy_of_this_process([&] {
-            if (!refuse_system_call(SYS_pidfd_send_signal, 0, 0, refusal, 0)) return 1;
+            if (!refuse_system_call(SYS_pidfd_send_signal, 0, 0, static_cast<unsigned>(refusal), 0))
+                return 1;
             const std::string marks = folder / "marks";
             const spawn_result started = detail::spawn(
-                probe_request(spawn_way::automatic, {"mark-orphan", marks, forever, "mark", marks,
-                                                     "sleep", forever}));
+                probe_request(spawn_way::automatic,
+                              {"mark-orphan", marks, forever, "mark", marks, "sleep", forever}));
             if (started.error != 0) return 2;
             child running(started.pid, started.pidfd);
             if (!eventually([&] { return test::pids_in(marks).size() == 2; })) return 3;
@@ -478,7 +479,7 @@ BOOST_AUTO_TEST_CASE(a_write_into_a_broken_pipe_is_an_error_and_no_signal)
     pipe_ends ends;
     BOOST_REQUIRE(detail::make_pipe(ends) == 0);
     ends.read.reset();
-    struct sigaction disposition {};
+    struct sigaction disposition{};
     ::sigaction(SIGPIPE, nullptr, &disposition);
     BOOST_TEST((disposition.sa_handler == SIG_DFL));  // it would end this process
     sigset_t before;
