@@ -4,6 +4,9 @@
 // The kernel: typed events, the answers of their handlers, and the chains that combine them.
 // Needs the standard library and Boost.System's headers, and nothing to link.
 //
+// An event is what happened; it names its answer, what one handler may say about it, and its fold, the
+// rule by which answers combine into the outcome. Begin with event.hpp, then chain.hpp.
+//
 // Handlers that answer later are in <belay/core/async_chain.hpp>, observers that nobody waits for
 // in <belay/core/observers.hpp>, coroutines in <belay/core/coroutine.hpp>: these need Boost.Asio.
 

@@ -683,8 +683,12 @@ BOOST_AUTO_TEST_CASE(that_return_context_may_write_more_and_the_last_three_only_
         const bool context = which == phase::session_start || which == phase::pre_turn ||
                              which == phase::turn_ending;
         BOOST_TEST(stdout_limit(which) == (context ? 790528U : 65536U));
-        BOOST_TEST(only_observes(which) == (i >= 5));
     }
+    BOOST_TEST((belay::notification<pre_compact> && belay::notification<session_end> &&
+                belay::notification<subagent_finished>));
+    BOOST_TEST((!belay::notification<pre_tool_use> && !belay::notification<post_tool_use> &&
+                !belay::notification<session_start> && !belay::notification<pre_turn> &&
+                !belay::notification<turn_ending>));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

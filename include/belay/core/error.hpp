@@ -14,6 +14,7 @@
 
 namespace belay {
 
+/// What operations complete with. Its category is `error_category()`, or the system's.
 using error_code = boost::system::error_code;
 
 /// A value, or the error that stands in its place.

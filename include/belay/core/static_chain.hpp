@@ -47,6 +47,7 @@ public:
         }
     }
 
+    /// Who is told what the handlers do from now on; null: nobody. Must outlive the chain.
     void trace(trace_sink* sink) noexcept { trace_ = sink; }
 
     static constexpr std::size_t size() noexcept { return sizeof...(Handler); }

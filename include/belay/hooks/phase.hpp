@@ -77,12 +77,6 @@ constexpr std::optional<phase> phase_named(std::string_view name) noexcept
     return std::nullopt;
 }
 
-/// Whether nothing waits for the hooks of a phase: they only watch.
-constexpr bool only_observes(phase which) noexcept
-{
-    return which >= phase::pre_compact;
-}
-
 /// The bytes that an executable may write to stdout in a phase. Those that return context may use
 /// six bytes for each of its 128 KiB, and 4 KiB around it (spec: Vera, "When a hook fails").
 constexpr std::size_t stdout_limit(phase which) noexcept
