@@ -7,6 +7,7 @@
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/executable.hpp>
+#include <belay/hooks/extension.hpp>
 #include <belay/hooks/log.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/protocol.hpp>

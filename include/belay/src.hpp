@@ -16,6 +16,7 @@
 #include <belay/hooks/impl/config.ipp>
 #include <belay/hooks/impl/config_file.ipp>
 #include <belay/hooks/impl/executable.ipp>
+#include <belay/hooks/impl/extension.ipp>
 #include <belay/hooks/impl/json.ipp>
 #include <belay/hooks/impl/log.ipp>
 #include <belay/hooks/impl/registry.ipp>

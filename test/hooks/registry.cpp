@@ -364,6 +364,153 @@ BOOST_AUTO_TEST_CASE(an_event_may_be_dispatched_without_a_session)
 
 BOOST_AUTO_TEST_SUITE_END()
 
+// The executables have file names that say which version of the configuration they are of.
+BOOST_AUTO_TEST_SUITE(live_configuration)
+
+struct live_home : scratch {
+    // Each writing has a modification time of its own.
+    void write(const std::string& document)
+    {
+        std::ofstream(file->path(), std::ios::binary) << document;
+        fs::last_write_time(
+            file->path(), fs::file_time_type::clock::now() + ++writings * std::chrono::seconds(10));
+    }
+
+    void write_hooks(const std::string& name)
+    {
+        write(R"({"hooks":[{"phase":"pre_turn","argv":["turn-)" + name +
+              R"("]},{"phase":"session_end","argv":["end-)" + name + R"("]}]})");
+    }
+
+    std::vector<std::string> errors() const
+    {
+        std::vector<std::string> all;
+        for (const auto& one : h.log.of("config_not_used")) {
+            all.push_back(kept_log::text(one, "error"));
+        }
+        return all;
+    }
+
+    std::shared_ptr<config_file> file = std::make_shared<config_file>(path / "config.json");
+    host h;
+    int writings = 0;
+};
+
+BOOST_FIXTURE_TEST_CASE(a_session_is_built_from_the_file_as_it_is_at_that_moment, live_home)
+{
+    write_hooks("1");
+    h.hooks.follow(file).value();
+    auto first = h.open({.id = "s-1"});
+    write_hooks("2");
+    auto second = h.open({.id = "s-2"});
+    h.begin(first, "go");
+    h.begin(second, "go");
+    BOOST_TEST(h.programs.names() == (names{"turn-1", "turn-2"}), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(observers_are_looked_up_at_their_event, live_home)
+{
+    write_hooks("1");
+    h.hooks.follow(file).value();
+    auto session = h.open();
+    write_hooks("2");
+    session.close(session_end::cause::closed);
+    h.drain();
+    BOOST_TEST(h.programs.names() == (names{"end-2"}), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_last_valid_configuration_stays_and_each_bad_change_is_logged_once,
+                        live_home)
+{
+    write_hooks("1");
+    h.hooks.follow(file).value();
+    write(R"({"hooks":[{"phase":"pre_turn","argv":["half)");
+    auto session = h.open();
+    h.begin(session, "go");
+    session.close(session_end::cause::closed);
+    h.drain();
+    BOOST_TEST(h.programs.names() == (names{"turn-1", "end-1"}), boost::test_tools::per_element());
+    BOOST_REQUIRE(errors().size() == 1);
+    BOOST_TEST(errors()[0].starts_with(file->path().string() + ": not valid JSON at line 1"));
+
+    write_hooks("2");
+    auto next = h.open({.id = "s-2"});
+    h.begin(next, "go");
+    BOOST_TEST(h.programs.names().back() == "turn-2");
+    BOOST_TEST(errors().size() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_limit_is_judged_when_a_session_is_created_and_names_the_entry, live_home)
+{
+    write_hooks("1");
+    h.hooks.follow(file).value();
+    auto open = h.open();
+    write(R"({"hooks":[{"phase":"pre_turn","argv":["x"],"timeout_ms":30001}]})");
+    const auto refused = h.hooks.create_session({.id = "s-2"});
+    BOOST_TEST((refused.error().code == errc::invalid_config));
+    BOOST_TEST(refused.error().message ==
+               file->path().string() +
+                   ": hooks[0].timeout_ms: Command hook timeout must be between "
+                   "1 and 30000ms, not 30001");
+    BOOST_TEST(errors() == (std::vector{refused.error().message}),
+               boost::test_tools::per_element());
+    open.close(session_end::cause::closed);
+    h.drain();
+    BOOST_TEST(h.programs.names() == (names{"end-1"}), boost::test_tools::per_element());
+
+    write_hooks("2");
+    BOOST_TEST(h.hooks.create_session({.id = "s-3"}).has_value());
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_configuration_that_was_ever_valid_there_is_no_session, live_home)
+{
+    write("{");
+    const auto followed = h.hooks.follow(file);
+    BOOST_TEST((followed.error().code == errc::invalid_config));
+    BOOST_TEST(h.hooks.create_session({.id = "s-1"}).error().message == followed.error().message);
+    write_hooks("1");
+    auto session = h.open();
+    h.begin(session, "go");
+    BOOST_TEST(h.programs.names() == (names{"turn-1"}), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_file_that_the_host_looks_at_too_is_followed_all_the_same, live_home)
+{
+    write_hooks("1");
+    BOOST_REQUIRE(file->load().has_value());
+    h.hooks.follow(file).value();
+    write_hooks("2");
+    BOOST_TEST(file->refresh().value());
+    auto session = h.open();
+    h.begin(session, "go");
+    BOOST_TEST(h.programs.names() == (names{"turn-2"}), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(another_configuration_ends_the_following, live_home)
+{
+    write_hooks("1");
+    h.hooks.follow(file).value();
+    h.use("[]");
+    write_hooks("2");
+    auto session = h.open();
+    h.begin(session, "go");
+    BOOST_TEST(h.programs.runs.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_subagent_has_its_starters_hooks_after_a_change_too, live_home)
+{
+    write_hooks("1");
+    h.hooks.follow(file).value();
+    auto session = h.open();
+    write_hooks("2");
+    auto subagent = session.create_subagent({.id = "s-1-a"}).value();
+    h.finish(subagent.async_start(session_start::cause::start));
+    h.begin(subagent, "go");
+    BOOST_TEST(h.programs.names() == (names{"turn-1"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 // The programs in executables/, started for real.
 BOOST_AUTO_TEST_SUITE(real_executables)
 

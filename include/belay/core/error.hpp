@@ -55,6 +55,7 @@ enum class errc {
     closed,       ///< what this belongs to has been closed
 
     // configuration
+    undeclared,      ///< an extension uses a capability that it has not declared
     invalid_config,  ///< a document or a setting that cannot be used; the message names the entry
     unreadable,      ///< a file that cannot be read
 };

@@ -1,12 +1,13 @@
 #ifndef BELAY_HOOKS_CONFIG_HPP
 #define BELAY_HOOKS_CONFIG_HPP
 
-// The hooks that a config document names, in its order.
+// The hooks and the extensions that a config document names, in its order.
 
 #include <belay/config.hpp>
 #include <belay/core/error.hpp>
 #include <belay/hooks/executable.hpp>
 
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include <filesystem>
@@ -16,12 +17,20 @@
 
 namespace belay::hooks {
 
+/// An entry of the `extensions` list: which extension, and its own configuration.
+struct extension_entry {
+    std::filesystem::path path{};  ///< absolute, without "." and ".." and a slash at its end
+    boost::json::value config = boost::json::object();  ///< as it is in the entry; it is not judged
+    std::string where{};  ///< for messages: the document and the entry
+};
+
 /// A config document, `config.json`, as far as hooks are concerned; other keys are not looked at
 /// (spec: Vera, "Add a hook"). A default-constructed one has no hooks.
 ///
 /// Loading is all or nothing: each entry needs a phase and protocol that are known, an argv of
 /// non-empty strings whose program lies inside `<home>/hooks`, and a timeout that is a positive whole
-/// number. The other limits are judged when a session starts its hooks: see `executables`.
+/// number. The other limits are judged when a session starts its hooks: see `executables`. An entry of
+/// `extensions` needs an absolute `path`, each another one; what else it holds is the extension's.
 class config {
 public:
     config() = default;
@@ -32,7 +41,8 @@ public:
     /// document.
     ///
     /// The diagnosis is `errc::invalid_config` and names the entry, the field and the value. A key that
-    /// is given twice is refused where one of them would be lost: `hooks`, and the fields of an entry.
+    /// is given twice is refused where one of them would be lost: `hooks`, `extensions`, and the fields
+    /// of an entry.
     [[nodiscard]] BELAY_DECL static checked<config> parse(std::string_view text,
                                                           const std::filesystem::path& home,
                                                           std::string_view file = "config.json",
@@ -48,6 +58,10 @@ public:
     /// more than 8 KiB as JSON, or whose timeout is over 30000 ms.
     [[nodiscard]] BELAY_DECL checked<std::vector<executable>> executables() const;
 
+    /// The extensions that it names, in their order (spec: Vera, "Register from an extension"). For
+    /// `extensions_for`.
+    const std::vector<extension_entry>& extensions() const noexcept { return extensions_; }
+
     /// How many hooks there are.
     std::size_t size() const noexcept { return hooks_.size(); }
 
@@ -58,6 +72,7 @@ public:
 private:
     boost::json::value document_;
     std::string file_ = "config.json";
+    std::vector<extension_entry> extensions_;
     std::vector<executable> hooks_;  // limits not judged; a timeout may be the greatest there is
 };
 

@@ -23,6 +23,10 @@ namespace belay::hooks {
 ///   - `consequence`, in the phases that decide: `ignored`, `blocked`, `patches_dropped`,
 ///     `turn_ended`
 ///
+/// Two records are not of a hook, and have `type`, `level` and `error` alone: `config_not_used`, when a
+/// changed configuration that is followed cannot be used, and `extension_failed`, with `extension`,
+/// when one was ended because it had registered a hook after its activation.
+///
 /// (spec: Vera, "When a hook fails".)
 class log_sink {
 public:

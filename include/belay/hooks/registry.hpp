@@ -3,8 +3,9 @@
 
 // The hooks of one host: those of its configuration, then those that extensions register.
 //
+//     auto file = std::make_shared<belay::hooks::config_file>(home / "config.json");
 //     belay::hooks::registry hooks(io.get_executor());
-//     if (auto used = hooks.use(file.current()); !used) tell(used.error().message);
+//     if (auto used = hooks.follow(file); !used) tell(used.error().message);
 //     hooks.on<pre_tool_use>([](const pre_tool_use& event) -> std::optional<belay::block> {
 //         if (event.call.name == "bash") return belay::block{"no shell today"};
 //         return std::nullopt;
@@ -16,8 +17,10 @@
 #include <belay/core/error.hpp>
 #include <belay/core/trace.hpp>
 #include <belay/hooks/config.hpp>
+#include <belay/hooks/config_file.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
 #include <belay/hooks/executable.hpp>
+#include <belay/hooks/extension.hpp>
 #include <belay/hooks/log.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/registry_options.hpp>
@@ -26,6 +29,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
 #include <chrono>
 #include <memory>
@@ -61,6 +66,15 @@ public:
     /// within them. The diagnosis is what `create_session` will say.
     BELAY_DECL checked<void> use(std::shared_ptr<const config> configuration);
 
+    /// The configuration is that of a file from now on, as the file is at each moment: it is looked
+    /// at when a session is created, and when something is to be observed (spec: Vera, "When a hook
+    /// fails"). It is loaded now, unless it has been. When a change cannot be used, the last valid
+    /// configuration stays in force and the log gets a record, once for each change.
+    ///
+    /// The diagnosis is that of `config_file::load` or of `use`. The file is followed all the same;
+    /// until it has been valid once, no session can be created. `use` ends it.
+    BELAY_DECL checked<void> follow(std::shared_ptr<config_file> file);
+
     /// Registers a function for an event: one of the eight phases, or `turn_finished`. It may be
     /// anything that an async_chain takes: it may answer at once, through a `reply<E>`, or, with
     /// <belay/hooks/coroutine.hpp>, as a coroutine. Sessions share it, and may call it at the same
@@ -87,6 +101,18 @@ public:
     /// Removes what an extension registered; false if it is gone already. It is not asked again,
     /// also in sessions that exist; an event in flight keeps the hooks that it started with.
     BELAY_DECL bool remove(hook_id id);
+
+    /// Activates an extension: what it registers comes after all hooks that are there by the end of
+    /// its activation, in one piece. If anything goes wrong it is not active, nothing of it is
+    /// there, and the diagnosis says what was the first: what `registrar` says, `errc::threw` if
+    /// `activate` throws, or `errc::invalid_config` for a name or a capability that cannot be.
+    ///
+    /// `own_config` is for the extension alone, which judges it.
+    BELAY_DECL checked<extension_id> activate(
+        const extension& what, boost::json::value own_config = boost::json::object());
+
+    /// Ends an extension, and removes all its hooks; false if it has ended already.
+    BELAY_DECL bool deactivate(extension_id id);
 
     /// A conversation with the hooks of the current configuration. The diagnosis, as from
     /// `config::executables`, names the entry that is over a limit; then there is no session, and
@@ -136,7 +162,7 @@ private:
     };
 
     BELAY_DECL hook_id add(detail::extension_hook hook);
-    BELAY_DECL std::shared_ptr<detail::hook_set> current() const;
+    BELAY_DECL std::shared_ptr<detail::hook_set> current();
 
     std::shared_ptr<detail::registry_state> state_;
 };

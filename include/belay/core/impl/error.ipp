@@ -37,6 +37,7 @@ constexpr const char* text_of(errc code) noexcept
     case errc::not_begun: return "what this belongs to has not begun";
     case errc::in_progress: return "something that excludes this is in progress";
     case errc::closed: return "what this belongs to has been closed";
+    case errc::undeclared: return "the capability was not declared";
     case errc::invalid_config: return "the configuration is not valid";
     case errc::unreadable: return "the file cannot be read";
     }

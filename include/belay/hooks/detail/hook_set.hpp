@@ -26,10 +26,10 @@ class registry_state;
 
 // Tells the hooks of the configuration that is current now, and logs those that fail. The bodies
 // are in registry_state.ipp.
-BELAY_DECL void notify(const registry_state& host, pre_compact event);
-BELAY_DECL void notify(const registry_state& host, session_end event);
-BELAY_DECL void notify(const registry_state& host, subagent_finished event);
-BELAY_DECL void notify(const registry_state& host, turn_finished event);
+BELAY_DECL void notify(registry_state& host, pre_compact event);
+BELAY_DECL void notify(registry_state& host, session_end event);
+BELAY_DECL void notify(registry_state& host, subagent_finished event);
+BELAY_DECL void notify(registry_state& host, turn_finished event);
 
 template <class E>
 using hooks_for = std::conditional_t<notification<E>, observers<E>, async_chain<E>>;

@@ -8,7 +8,9 @@
 #include <belay/core/error.hpp>
 #include <belay/core/failure.hpp>
 #include <belay/hooks/config.hpp>
+#include <belay/hooks/config_file.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/extension.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/registry_options.hpp>
 
@@ -26,7 +28,9 @@
 
 namespace belay::hooks::detail {
 
-class registry_state {
+class activation;
+
+class registry_state : public std::enable_shared_from_this<registry_state> {
 public:
     BELAY_DECL registry_state(boost::asio::any_io_executor where, registry_options how);
     registry_state(const registry_state&) = delete;
@@ -34,8 +38,22 @@ public:
     BELAY_DECL ~registry_state();
 
     BELAY_DECL checked<void> use(std::shared_ptr<const config> configuration);
-    BELAY_DECL hook_id add(extension_hook hook);
+    BELAY_DECL checked<void> follow(std::shared_ptr<config_file> file);
+
+    // The hooks of the configuration as it is now, in the file too if one is followed.
+    BELAY_DECL const std::shared_ptr<hook_set>& current();
+
+    hook_id next_hook() noexcept { return static_cast<hook_id>(++last_id_); }
+    BELAY_DECL void add(hook_id id, extension_hook hook);
     BELAY_DECL bool remove(hook_id id);
+    BELAY_DECL checked<extension_hook> command_hook(const executable_spec& spec,
+                                                    std::string name) const;
+
+    BELAY_DECL checked<extension_id> activate(const extension& what, boost::json::value own_config);
+    BELAY_DECL bool deactivate(extension_id id);
+
+    // Takes back an activation that has broken the rules after it was over.
+    BELAY_DECL void undo(activation& one, const diagnosis& why);
 
     // An empty set, which no extension ever gets into.
     BELAY_DECL std::shared_ptr<hook_set> bare_set() const;
@@ -44,8 +62,7 @@ public:
     const registry_options options;
     clock& time;
 
-    std::shared_ptr<hook_set> current;  // of the last configuration that was within its limits
-    std::optional<diagnosis> fault;     // why a newer one is not
+    std::optional<diagnosis> fault;  // why the configuration that is in force is not used
 
 private:
     struct registered {
@@ -55,7 +72,15 @@ private:
     };
 
     BELAY_DECL void put(registered& one, const std::shared_ptr<hook_set>& set);
+    BELAY_DECL void end(activation& one);
+    BELAY_DECL checked<void> take(std::shared_ptr<const config> configuration);
+    BELAY_DECL void look_at_file();
 
+    std::shared_ptr<hook_set> current_;    // of the last configuration that was within its limits
+    std::shared_ptr<config_file> file_;    // that is followed
+    std::shared_ptr<const config> taken_;  // from it
+    std::vector<std::shared_ptr<activation>> activations_;
+    unsigned long long last_extension_ = 0;
     std::vector<std::weak_ptr<hook_set>> sets_;
     std::vector<registered> extensions_;
     unsigned long long last_id_ = 0;

@@ -84,12 +84,19 @@ inline std::string did_you_mean(std::string_view unknown)
     return edits(nearest) < near ? " (did you mean " + std::string(nearest) + "?)" : std::string();
 }
 
+/// A path without ".", ".." and a slash at its end, by its text alone.
+inline std::filesystem::path plain_path(const std::filesystem::path& written)
+{
+    auto text = written.lexically_normal().string();
+    if (text.size() > 1 && text.ends_with('/')) text.pop_back();
+    return text;
+}
+
 /// The absolute path of a program that lies inside `directory`, by its text alone.
 inline std::optional<std::string> resolved_inside(const std::filesystem::path& directory,
                                                   std::string_view program)
 {
-    auto path = (directory / std::filesystem::path(program)).lexically_normal().string();
-    if (path.ends_with('/')) path.pop_back();
+    auto path = plain_path(directory / std::filesystem::path(program)).string();
     const auto inside = directory.string() + '/';
     if (path.size() <= inside.size() || !path.starts_with(inside)) return std::nullopt;
     return path;
@@ -99,20 +106,22 @@ inline std::optional<std::string> resolved_inside(const std::filesystem::path& d
 class config_reader {
 public:
     config_reader(const std::filesystem::path& home, std::string_view file, protocols known)
-        : directory_((std::filesystem::absolute(home.empty() ? "." : home) / "hooks")
-                         .lexically_normal()),
+        : directory_(
+              (std::filesystem::absolute(home.empty() ? "." : home) / "hooks").lexically_normal()),
           file_(file),
           known_(known)
     {}
 
-    checked<std::vector<executable>> read(const boost::json::value& document) const
+    checked<void> must_be_object(const boost::json::value& document) const
     {
-        const auto* members = document.if_object();
-        if (members == nullptr) {
-            return refuse("the document must be an object, not " + std::string(kind_of(document)));
-        }
+        if (document.is_object()) return {};
+        return refuse("the document must be an object, not " + std::string(kind_of(document)));
+    }
+
+    checked<std::vector<executable>> hooks(const boost::json::object& document) const
+    {
         std::vector<executable> hooks;
-        const auto* list = members->if_contains("hooks");
+        const auto* list = document.if_contains("hooks");
         if (list == nullptr) return hooks;
         if (!list->is_array()) {
             return refuse("hooks must be an array, not " + excerpt(*list));
@@ -123,6 +132,37 @@ public:
             hooks.push_back(*std::move(hook));
         }
         return hooks;
+    }
+
+    checked<std::vector<extension_entry>> extensions(const boost::json::object& document) const
+    {
+        std::vector<extension_entry> entries;
+        const auto* list = document.if_contains("extensions");
+        if (list == nullptr) return entries;
+        if (!list->is_array()) {
+            return refuse("extensions must be an array, not " + excerpt(*list));
+        }
+        for (const auto& item : list->get_array()) {
+            const auto where = "extensions[" + std::to_string(entries.size()) + ']';
+            const auto* fields = item.if_object();
+            if (fields == nullptr) {
+                return refuse(where + " must be an object, not " + excerpt(item));
+            }
+            const auto* path = fields->if_contains("path");
+            if (path == nullptr) return refuse(where + ".path is missing");
+            if (!path->is_string() || !path->get_string().starts_with('/')) {
+                return refuse(where + ".path must be an absolute path, not " + excerpt(*path));
+            }
+            extension_entry entry;
+            entry.path = plain_path(view(path->get_string()));
+            if (std::ranges::find(entries, entry.path, &extension_entry::path) != entries.end()) {
+                return refuse(where + ".path is given twice: " + excerpt(*path));
+            }
+            if (const auto* own = fields->if_contains("config")) entry.config = *own;
+            entry.where = std::string(file_) + ": " + where;
+            entries.push_back(std::move(entry));
+        }
+        return entries;
     }
 
     diagnosis refuse(const std::string& why) const
@@ -217,15 +257,18 @@ inline std::string position(std::string_view text, std::size_t offset)
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-/// Whether a key that is given twice would lose a hook or a field of one.
-inline bool loses_a_hook(const json_path& path)
+/// Whether a key that is given twice would lose a hook, an extension, or a field of one.
+inline bool loses_an_entry(const json_path& path)
 {
-    static constexpr std::array<std::string_view, 4> fields{"phase", "argv", "protocol",
-                                                            "timeout_ms"};
-    if (!path[0].is_key || path[0].key != "hooks") return false;
-    if (path.size() == 1) return true;
-    return path.size() == 3 && !path[1].is_key && path[2].is_key &&
-           std::ranges::find(fields, path[2].key) != fields.end();
+    static constexpr std::array<std::string_view, 4> of_hook{"phase", "argv", "protocol",
+                                                             "timeout_ms"};
+    static constexpr std::array<std::string_view, 2> of_extension{"path", "config"};
+    const auto in = [&](std::string_view list, const auto& fields) {
+        if (!path[0].is_key || path[0].key != list) return false;
+        return path.size() == 1 || (path.size() == 3 && !path[1].is_key && path[2].is_key &&
+                                    std::ranges::find(fields, path[2].key) != fields.end());
+    };
+    return in("hooks", of_hook) || in("extensions", of_extension);
 }
 
 }  // namespace detail
@@ -241,7 +284,7 @@ BELAY_DECL checked<config> config::parse(std::string_view text, const std::files
         return reader.refuse("not valid JSON at " + detail::position(text, fault->offset) + ": " +
                              fault->why);
     }
-    if (const auto path = detail::duplicate_key(text, detail::loses_a_hook)) {
+    if (const auto path = detail::duplicate_key(text, detail::loses_an_entry)) {
         return reader.refuse(detail::to_string(*path, "") + " is given twice");
     }
     return from_json(std::move(document), home, file, known);
@@ -251,11 +294,16 @@ BELAY_DECL checked<config> config::from_json(boost::json::value document,
                                              const std::filesystem::path& home,
                                              std::string_view file, protocols known)
 {
-    auto hooks = detail::config_reader(home, file, known).read(document);
+    const detail::config_reader reader(home, file, known);
+    if (const auto readable = reader.must_be_object(document); !readable) return readable.error();
+    auto hooks = reader.hooks(document.get_object());
     if (!hooks) return hooks.error();
+    auto extensions = reader.extensions(document.get_object());
+    if (!extensions) return extensions.error();
     config made;
     made.document_ = std::move(document);
     made.file_ = file;
+    made.extensions_ = *std::move(extensions);
     made.hooks_ = *std::move(hooks);
     return made;
 }
@@ -269,8 +317,8 @@ BELAY_DECL checked<std::vector<executable>> config::executables() const
                                                        std::string(field) + ": " + why};
         };
         if (const auto fits = process::check_argv(hook.argv); !fits) {
-            return refuse("argv", std::string(detail::argv_fault(hook.argv)) + ": " +
-                                      fits.error().message);
+            return refuse("argv",
+                          std::string(detail::argv_fault(hook.argv)) + ": " + fits.error().message);
         }
         if (const auto why = detail::timeout_fault(hook.timeout); !why.empty()) {
             return refuse("timeout_ms",

@@ -27,23 +27,16 @@ BELAY_DECL checked<void> registry::use(std::shared_ptr<const config> configurati
     return state_->use(std::move(configuration));
 }
 
+BELAY_DECL checked<void> registry::follow(std::shared_ptr<config_file> file)
+{
+    return state_->follow(std::move(file));
+}
+
 BELAY_DECL checked<hook_id> registry::on_executable(const executable_spec& spec, std::string name)
 {
-    auto what = check(spec, state_->options.known);
-    if (!what) return what.error();
-    if (!what->argv.front().starts_with('/')) {
-        return diagnosis{errc::invalid_argv,
-                         "Command hook argv must start with an absolute path, not \"" +
-                             what->argv.front() + "\""};
-    }
-    what->name = name;
-    std::optional<hook_id> made;
-    detail::with_event(what->when, [&]<class E>(std::type_identity<E>) {
-        made = add(detail::extension_hook::of<E>(
-            {.name = std::move(name), .from = origin::extension},
-            executable_handler<E>(*std::move(what), state_->options.run)));
-    });
-    return *made;
+    auto made = state_->command_hook(spec, std::move(name));
+    if (!made) return made.error();
+    return add(*std::move(made));
 }
 
 BELAY_DECL bool registry::remove(hook_id id)
@@ -51,22 +44,36 @@ BELAY_DECL bool registry::remove(hook_id id)
     return state_->remove(id);
 }
 
+BELAY_DECL checked<extension_id> registry::activate(const extension& what,
+                                                    boost::json::value own_config)
+{
+    return state_->activate(what, std::move(own_config));
+}
+
+BELAY_DECL bool registry::deactivate(extension_id id)
+{
+    return state_->deactivate(id);
+}
+
 BELAY_DECL checked<session> registry::create_session(session_options options)
 {
+    auto hooks = state_->current();
     if (state_->fault) return *state_->fault;
-    auto hooks = options.bare ? state_->bare_set() : state_->current;
+    if (options.bare) hooks = state_->bare_set();
     return session(
         std::make_shared<detail::session_state>(state_, std::move(hooks), std::move(options)));
 }
 
 BELAY_DECL hook_id registry::add(detail::extension_hook hook)
 {
-    return state_->add(std::move(hook));
+    const auto id = state_->next_hook();
+    state_->add(id, std::move(hook));
+    return id;
 }
 
-BELAY_DECL std::shared_ptr<detail::hook_set> registry::current() const
+BELAY_DECL std::shared_ptr<detail::hook_set> registry::current()
 {
-    return state_->current;
+    return state_->current();
 }
 
 }  // namespace belay::hooks

@@ -1,6 +1,7 @@
 #ifndef BELAY_HOOKS_IMPL_REGISTRY_STATE_IPP
 #define BELAY_HOOKS_IMPL_REGISTRY_STATE_IPP
 
+#include <belay/hooks/detail/activation.hpp>
 #include <belay/hooks/detail/registry_state.hpp>
 
 #include <boost/json/object.hpp>
@@ -14,20 +15,29 @@
 
 namespace belay::hooks::detail {
 
+// Whether a declared capability is one that belay knows, or is not belay's to know.
+inline bool is_hook_capability(std::string_view declared)
+{
+    constexpr std::string_view ours = "hooks.";
+    if (!declared.starts_with(ours)) return true;
+    declared.remove_prefix(ours.size());
+    return declared == "command" || declared == turn_finished::event_name || phase_named(declared);
+}
+
 BELAY_DECL registry_state::registry_state(boost::asio::any_io_executor where, registry_options how)
     : executor(std::move(where)),
       options(std::move(how)),
       time(options.time ? *options.time : clock::steady()),
-      current(bare_set())
+      current_(bare_set())
 {
-    sets_.push_back(current);
+    sets_.push_back(current_);
 }
 
 // A hook's destructor may come back here, so everything must be in place while the hooks go.
 BELAY_DECL registry_state::~registry_state()
 {
     const auto last = std::exchange(extensions_, {});
-    current.reset();
+    current_.reset();
 }
 
 BELAY_DECL std::shared_ptr<hook_set> registry_state::bare_set() const
@@ -36,6 +46,43 @@ BELAY_DECL std::shared_ptr<hook_set> registry_state::bare_set() const
 }
 
 BELAY_DECL checked<void> registry_state::use(std::shared_ptr<const config> configuration)
+{
+    file_.reset();
+    return take(std::move(configuration));
+}
+
+BELAY_DECL checked<void> registry_state::follow(std::shared_ptr<config_file> file)
+{
+    file_ = std::move(file);
+    const auto loaded = file_->current() ? checked<void>() : file_->load();
+    taken_ = file_->current();
+    if (taken_) return take(taken_);
+    fault = loaded.error();
+    return *fault;
+}
+
+BELAY_DECL void registry_state::look_at_file()
+{
+    if (!file_) return;
+    const auto complain = [this](const diagnosis& why) {
+        if (options.log == nullptr) return;
+        options.log->on_record(
+            {{"type", "config_not_used"}, {"level", "warn"}, {"error", why.message}});
+    };
+    if (const auto changed = file_->refresh(); !changed) complain(changed.error());
+    if (auto now = file_->current(); now && now != taken_) {
+        taken_ = now;
+        if (const auto used = take(std::move(now)); !used) complain(used.error());
+    }
+}
+
+BELAY_DECL const std::shared_ptr<hook_set>& registry_state::current()
+{
+    look_at_file();
+    return current_;
+}
+
+BELAY_DECL checked<void> registry_state::take(std::shared_ptr<const config> configuration)
 {
     auto entries = configuration ? configuration->executables()
                                  : checked<std::vector<executable>>(std::vector<executable>());
@@ -56,18 +103,16 @@ BELAY_DECL checked<void> registry_state::use(std::shared_ptr<const config> confi
     for (auto& one : extensions_) put(one, made);
     std::erase_if(sets_, [](const auto& set) { return set.expired(); });
     sets_.push_back(made);
-    const auto before = std::exchange(current, std::move(made));  // may come back when it goes
+    const auto before = std::exchange(current_, std::move(made));  // may come back when it goes
     return {};
 }
 
-BELAY_DECL hook_id registry_state::add(extension_hook hook)
+BELAY_DECL void registry_state::add(hook_id id, extension_hook hook)
 {
-    const auto id = static_cast<hook_id>(++last_id_);
     extensions_.push_back({id, std::move(hook), {}});
     for (const auto& weak : sets_) {
         if (const auto set = weak.lock()) put(extensions_.back(), set);
     }
-    return id;
 }
 
 BELAY_DECL bool registry_state::remove(hook_id id)
@@ -80,6 +125,88 @@ BELAY_DECL bool registry_state::remove(hook_id id)
         if (const auto set = weak.lock()) removed.hook.remove_from(*set, where);
     }
     return true;
+}
+
+BELAY_DECL checked<extension_hook> registry_state::command_hook(const executable_spec& spec,
+                                                                std::string name) const
+{
+    auto what = check(spec, options.known);
+    if (!what) return what.error();
+    if (!what->argv.front().starts_with('/')) {
+        return diagnosis{errc::invalid_argv,
+                         "Command hook argv must start with an absolute path, not \"" +
+                             what->argv.front() + "\""};
+    }
+    what->name = name;
+    std::optional<extension_hook> made;
+    with_event(what->when, [&]<class E>(std::type_identity<E>) {
+        made = extension_hook::of<E>({.name = std::move(name), .from = origin::extension},
+                                     executable_handler<E>(*std::move(what), options.run));
+    });
+    return *std::move(made);
+}
+
+BELAY_DECL checked<extension_id> registry_state::activate(const extension& what,
+                                                          boost::json::value own_config)
+{
+    const auto one =
+        std::make_shared<activation>(weak_from_this(), static_cast<extension_id>(++last_extension_),
+                                     what, std::move(own_config));
+    if (one->name.empty()) one->fail(errc::invalid_config, "an extension must have a name");
+    for (const auto& declared : one->capabilities) {
+        if (!is_hook_capability(declared)) {
+            one->fail(errc::invalid_config, "there is no capability " + declared);
+        }
+    }
+    if (!one->fault && what.activate) {
+        try {
+            registrar hooks(one);
+            what.activate(hooks);
+        } catch (...) {
+            one->fail(errc::threw, belay::detail::message_of(std::current_exception()));
+        }
+    }
+    const auto staged = std::exchange(one->staged, {});
+    one->stage = one->fault ? activation::state::over : activation::state::active;
+    if (one->fault) return *one->fault;
+    try {
+        activations_.push_back(one);
+        for (const auto& each : staged) {
+            one->hooks.push_back(each.id);
+            add(each.id, each.hook);
+        }
+    } catch (...) {
+        deactivate(one->id);
+        throw;
+    }
+    return one->id;
+}
+
+BELAY_DECL bool registry_state::deactivate(extension_id id)
+{
+    const auto found = std::ranges::find(activations_, id, &activation::id);
+    if (found == activations_.end()) return false;
+    const auto one = *found;
+    end(*one);
+    return true;
+}
+
+BELAY_DECL void registry_state::undo(activation& one, const diagnosis& why)
+{
+    if (one.stage != activation::state::active) return;
+    end(one);
+    if (options.log == nullptr) return;
+    options.log->on_record({{"type", "extension_failed"},
+                            {"level", "warn"},
+                            {"extension", one.name},
+                            {"error", why.message}});
+}
+
+BELAY_DECL void registry_state::end(activation& one)
+{
+    one.stage = activation::state::over;
+    std::erase_if(activations_, [&](const auto& each) { return each.get() == &one; });
+    for (const auto id : std::exchange(one.hooks, {})) remove(id);
 }
 
 BELAY_DECL void registry_state::put(registered& one, const std::shared_ptr<hook_set>& set)
@@ -104,7 +231,7 @@ BELAY_DECL void log_failure(log_sink* log, std::string_view event, const failure
 }
 
 template <class E>
-void notify_and_log(const registry_state& host, E event)
+void notify_and_log(registry_state& host, E event)
 {
     boost::json::object occasion;
     if constexpr (std::is_same_v<E, subagent_finished>) {
@@ -116,22 +243,22 @@ void notify_and_log(const registry_state& host, E event)
     auto report = [log = host.options.log, occasion = std::move(occasion)](const failure& why) {
         log_failure(log, E::event_name, why, occasion);
     };
-    host.current->template hooks_of<E>().notify(std::move(event), std::move(report));
+    host.current()->template hooks_of<E>().notify(std::move(event), std::move(report));
 }
 
-BELAY_DECL void notify(const registry_state& host, pre_compact event)
+BELAY_DECL void notify(registry_state& host, pre_compact event)
 {
     notify_and_log(host, std::move(event));
 }
-BELAY_DECL void notify(const registry_state& host, session_end event)
+BELAY_DECL void notify(registry_state& host, session_end event)
 {
     notify_and_log(host, std::move(event));
 }
-BELAY_DECL void notify(const registry_state& host, subagent_finished event)
+BELAY_DECL void notify(registry_state& host, subagent_finished event)
 {
     notify_and_log(host, std::move(event));
 }
-BELAY_DECL void notify(const registry_state& host, turn_finished event)
+BELAY_DECL void notify(registry_state& host, turn_finished event)
 {
     notify_and_log(host, std::move(event));
 }

@@ -1,0 +1,69 @@
+#ifndef BELAY_HOOKS_DETAIL_ACTIVATION_HPP
+#define BELAY_HOOKS_DETAIL_ACTIVATION_HPP
+
+// What an extension's registrar and its registry share. Only bodies include this.
+
+#include <belay/core/error.hpp>
+#include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/extension.hpp>
+#include <belay/hooks/registry_options.hpp>
+
+#include <boost/json/value.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belay::hooks::detail {
+
+class registry_state;
+
+class activation {
+public:
+    activation(std::weak_ptr<registry_state> owner, extension_id number, const extension& what,
+               boost::json::value own_config)
+        : host(std::move(owner)),
+          id(number),
+          name(what.name),
+          capabilities(what.capabilities),
+          config(std::move(own_config))
+    {}
+
+    // The first thing that goes wrong is what the host is told.
+    diagnosis fail(errc code, const std::string& why)
+    {
+        diagnosis made{code, "extension \"" + name + "\": " + why};
+        if (!fault) fault = made;
+        return made;
+    }
+
+    hook_id stage_hook(hook_id number, extension_hook hook)
+    {
+        staged.push_back({number, std::move(hook)});
+        return number;
+    }
+
+    enum class state : unsigned char { activating, active, over };
+
+    struct staged_hook {
+        hook_id id;
+        extension_hook hook;
+    };
+
+    const std::weak_ptr<registry_state> host;
+    const extension_id id;
+    const std::string name;
+    const std::vector<std::string> capabilities;
+    const boost::json::value config;
+
+    state stage = state::activating;
+    std::optional<diagnosis> fault{};
+    std::vector<staged_hook> staged{};  // until the activation succeeds
+    std::vector<hook_id> hooks{};       // from then on
+};
+
+}  // namespace belay::hooks::detail
+
+#endif

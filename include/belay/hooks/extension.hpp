@@ -1,0 +1,133 @@
+#ifndef BELAY_HOOKS_EXTENSION_HPP
+#define BELAY_HOOKS_EXTENSION_HPP
+
+// A named part of a host that registers hooks of its own (spec: Vera, "Register from an extension").
+//
+//     belay::hooks::extension lookout;
+//     lookout.name = "lookout";
+//     lookout.capabilities = {"hooks.pre_turn"};
+//     lookout.activate = [](belay::hooks::registrar& hooks) {
+//         hooks.on<pre_turn>([](const pre_turn& turn) -> std::optional<pre_turn::mutate> {
+//             if (turn.prompt.find("treasure") == std::string::npos) return std::nullopt;
+//             return pre_turn::mutate{.context = "the crow buried it under the third palm"};
+//         });
+//     };
+//     auto activated = registry.activate(lookout);
+
+#include <belay/config.hpp>
+#include <belay/core/error.hpp>
+#include <belay/core/failure.hpp>
+#include <belay/hooks/config.hpp>
+#include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/executable.hpp>
+#include <belay/hooks/phase.hpp>
+#include <belay/hooks/registry_options.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace belay::hooks {
+
+namespace detail {
+
+class activation;
+
+}  // namespace detail
+
+/// How an extension registers its hooks: only while it is activated, and only what it has declared. A
+/// handle: copies are the same, and all members are called on the registry's executor.
+///
+/// A registration that is refused is an error that undoes the whole activation: none of the
+/// extension's hooks is there any more, whether or not it looks at the diagnosis.
+///
+/// | refused because                      | code              |
+/// |--------------------------------------|-------------------|
+/// | the capability was not declared      | `undeclared`      |
+/// | the activation is over               | `closed`          |
+/// | the spec, or the timeout, is invalid | as `check` says   |
+/// | `argv[0]` is not an absolute path    | `invalid_argv`    |
+class registrar {
+public:
+    explicit registrar(std::shared_ptr<detail::activation> state) noexcept
+        : state_(std::move(state))
+    {}
+
+    /// Registers a function for one of the eight phases or `turn_finished`, like `registry::on`;
+    /// needs the capability `hooks.` and the event's name, as in `hooks.pre_tool_use`. A `timeout` is
+    /// at least 1 ms.
+    template <class E, class Handler>
+    checked<hook_id> on(Handler handler,
+                        std::optional<std::chrono::milliseconds> timeout = {}) const
+    {
+        handler_info info{.name = name(), .from = origin::extension, .timeout = timeout};
+        return add("hooks." + std::string(E::event_name), timeout,
+                   detail::extension_hook::of<E>(std::move(info), std::move(handler)));
+    }
+
+    /// Registers an executable, like `registry::on_executable`; needs `hooks.command`.
+    BELAY_DECL checked<hook_id> on_executable(const executable_spec& spec) const;
+
+    /// Removes a hook of this extension, at any time; false if it is gone already.
+    BELAY_DECL bool remove(hook_id id) const;
+
+    /// Fails the activation for a reason of the extension's own, such as a setting that it cannot use:
+    /// `errc::invalid_config`. Nothing happens after the activation.
+    BELAY_DECL void refuse(std::string why) const;
+
+    /// The extension's name.
+    BELAY_DECL const std::string& name() const noexcept;
+
+    /// The extension's own configuration: an empty object if it was given none.
+    BELAY_DECL const boost::json::value& config() const noexcept;
+
+private:
+    BELAY_DECL checked<hook_id> add(const std::string& capability,
+                                    std::optional<std::chrono::milliseconds> timeout,
+                                    detail::extension_hook hook) const;
+
+    std::shared_ptr<detail::activation> state_;
+};
+
+/// What a host knows of an extension before it runs.
+struct extension {
+    std::string name{};                          ///< shown to people; not empty
+    std::vector<std::string> capabilities{};     ///< what it declares
+    std::function<void(registrar&)> activate{};  ///< registers its hooks; may throw
+    std::filesystem::path path{};                ///< its folder, by which a configuration names it
+    bool included = false;  ///< it comes with the host: active unless it is left out
+};
+
+/// Names an extension that is active. Never used twice by the same registry.
+enum class extension_id : unsigned long long {};
+
+/// An extension, and the configuration to activate it with.
+struct configured_extension {
+    extension what{};
+    boost::json::value config = boost::json::object();
+};
+
+/// Which of the `known` extensions a configuration wants, in the order of their activation: those that
+/// are included, then those that an `extensions` entry names by its path, each with the entry's own
+/// config. An entry that names an included one stands in its place.
+///
+/// The diagnosis, `errc::invalid_config`, names the first entry whose path is of none of them.
+[[nodiscard]] BELAY_DECL checked<std::vector<configured_extension>> extensions_for(
+    const config& configuration, const std::vector<extension>& known);
+
+}  // namespace belay::hooks
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/extension.ipp>
+#endif
+
+#endif
