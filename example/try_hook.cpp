@@ -1,9 +1,11 @@
-// Runs the hooks of a home on one event, without an agent: shows what each said, and what they concluded.
+// Runs the hooks of a home on one event, without an agent: shows what each said, and what they
+// concluded.
 //
 //     try_hook HOME EVENT.json
 //
-// HOME/config.json names the hooks. EVENT.json is a payload as the vera protocol has it; its `type` says
-// of which phase. The exit status is 0 also if a hook failed, and 2 if one of the two files cannot be used.
+// HOME/config.json names the hooks. EVENT.json is a payload as the vera protocol has it; its `type`
+// says of which phase. The exit status is 0 also if a hook failed, and 2 if one of the two files
+// cannot be used.
 
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/registry.hpp>

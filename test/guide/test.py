@@ -173,6 +173,7 @@ def log(block, folder):
     save(folder / "script.json", json.dumps(script))
     for line in block.text.splitlines():
         record = loads(line)
+        expect(record.keys() >= {"time", "type"}, "a record has a time and a type", line)
         phase = record["type"].removesuffix("_hook_failed")
         home = folder / phase
         save(home / "hooks/broken", "#!/bin/sh\nexit 3\n")
@@ -180,8 +181,8 @@ def log(block, folder):
         played = run(AGENT, folder / "script.json", "--home", home)
         expect(played.returncode == 0, played.stdout)
         written = [json.loads(one) for one in (home / "runtime/logs/host.jsonl").read_text().splitlines()]
-        expect(all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", one.pop("time")) for one in written))
-        expect(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record.pop("time")), "time")
+        for one in (record, *written):
+            expect(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", one.pop("time")), "this is no time", one)
         expect(record in written, "the agent wrote", json.dumps(written))
 
 

@@ -15,7 +15,8 @@ namespace belay::hooks {
 /// Where the failures of hooks are reported. A record has
 ///   - `type`: the phase and `_hook_failed`, as in `session_start_hook_failed`
 ///   - `level`: `warn`
-///   - `sessionId`, and what else names the occasion: `reason`, `toolCallId` and `toolName`, `subagentId`
+///   - `sessionId`, and what else names the occasion: `reason`, `toolCallId` and `toolName`,
+///     `subagentId`
 ///   - `index`: the hook's position among all of its phase, from 1
 ///   - `command`: the file name of an executable from config.json, or `extension`: the name of an
 ///     extension's hook
