@@ -18,6 +18,7 @@ struct deadline_rule;
 struct trace_span;
 class trace_sink;
 class clock;
+class observer_group;
 
 template <class E>
 class draft;

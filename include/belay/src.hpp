@@ -12,6 +12,7 @@
 
 #include <belay/core/impl/clock.ipp>
 #include <belay/core/impl/error.ipp>
+#include <belay/core/impl/observer_group.ipp>
 #include <belay/hooks/impl/batch_op.ipp>
 #include <belay/hooks/impl/config.ipp>
 #include <belay/hooks/impl/config_file.ipp>

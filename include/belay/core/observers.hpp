@@ -1,13 +1,16 @@
 #ifndef BELAY_CORE_OBSERVERS_HPP
 #define BELAY_CORE_OBSERVERS_HPP
 
-// Handlers of an event that only notifies: all start together, and nobody waits for them.
+// Handlers of an event that only notifies: all start together, and nobody waits for them (but a host
+// that shuts down may: <belay/core/observer_group.hpp>).
 //
 //     belay::observers<session_end> watchers(io.get_executor());
 //     watchers.add({.name = "ledger"}, [](const session_end& event) { write(event); });
 //     watchers.notify(event, [](const belay::failure& why) { log(why); });
 
 #include <belay/core/async_chain.hpp>
+#include <belay/core/detail/observer_group_state.hpp>
+#include <belay/core/observer_group.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -18,25 +21,46 @@
 namespace belay {
 namespace detail {
 
-// The dispatch of one event to one observer.
+// The dispatch of one event to one observer, which its group knows of from `enter` to its end.
 template <class E>
-class observer_flight final : public flight<E> {
+class observer_flight final : public flight<E>, public observer_run {
 public:
-    observer_flight(flight_plan<E> plan,
-                    std::shared_ptr<const std::function<void(const failure&)>> on_failure) noexcept
-        : flight<E>(std::move(plan)), on_failure_(std::move(on_failure))
+    using report = std::function<void(const failure&)>;
+
+    observer_flight(flight_plan<E> plan, std::shared_ptr<const report> on_failure,
+                    observer_group_ptr group) noexcept
+        : flight<E>(std::move(plan)), on_failure_(std::move(on_failure)), group_(std::move(group))
     {}
 
-private:
-    void complete(error_code, outcome_of<E> outcome) override
+    ~observer_flight() override { group_->gone(id_); }
+
+    void enter()
     {
-        if (!*on_failure_) return;
-        for (const auto& why : outcome.failures) (*on_failure_)(why);
+        id_ = group_->enter(std::static_pointer_cast<observer_flight>(this->shared_from_this()));
+    }
+
+    void cut() override { this->cancel(); }
+
+private:
+    void complete(error_code ec, outcome_of<E> outcome) override
+    {
+        const bool was_cut = ec == errc::cancelled;
+        if (*on_failure_) {
+            for (const auto& why : outcome.failures) (*on_failure_)(why);
+            if (was_cut) {
+                const auto& plan = this->plan();
+                (*on_failure_)({errc::cancelled, plan.handlers->entries[plan.first].info,
+                                "it was cut off before it had ended"});
+            }
+        }
+        group_->finished(id_, was_cut);
     }
 
     void forget() noexcept override {}
 
-    std::shared_ptr<const std::function<void(const failure&)>> on_failure_;
+    const std::shared_ptr<const report> on_failure_;
+    const observer_group_ptr group_;
+    observer_group_state::run_id id_ = 0;
 };
 
 }  // namespace detail
@@ -56,13 +80,21 @@ class observers {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    /// `time` and `trace` must outlive what was notified.
+    /// In a group of their own. `time` and `trace` must outlive what was notified.
     explicit observers(executor_type executor, clock& time = clock::steady(),
                        trace_sink* trace = nullptr)
-        : executor_(std::move(executor)), time_(time), trace_(trace)
+        : observers(observer_group(std::move(executor), time), trace)
     {}
 
-    executor_type get_executor() const noexcept { return executor_; }
+    /// On the executor of a group, which others may belong to, too, and with its clock.
+    explicit observers(observer_group group, trace_sink* trace = nullptr)
+        : group_(std::move(group)), trace_(trace)
+    {}
+
+    executor_type get_executor() const noexcept { return group_.get_executor(); }
+
+    /// Whom a host asks that shuts down.
+    const observer_group& group() const noexcept { return group_; }
 
     /// Adds a handler after the others. `info.position` is set here.
     template <class Handler>
@@ -86,19 +118,23 @@ public:
     {
         const auto handlers = handlers_.list();
         if (handlers->entries.empty()) return;
+        using one_flight = detail::observer_flight<E>;
+        const auto executor = get_executor();
         const auto told = std::make_shared<const E>(std::move(event));
         const auto report =
-            std::make_shared<const std::function<void(const failure&)>>(std::move(on_failure));
+            std::make_shared<const typename one_flight::report>(std::move(on_failure));
         for (std::size_t i = 0; i != handlers->entries.size(); ++i) {
-            auto one = std::make_shared<detail::observer_flight<E>>(
-                detail::flight_plan<E>{executor_, time_, trace_, told, handlers, i, i + 1}, report);
-            boost::asio::post(executor_, [one = std::move(one)] { one->run(); });
+            auto one = std::make_shared<one_flight>(
+                detail::flight_plan<E>{executor, group_.get_clock(), trace_, told, handlers, i,
+                                       i + 1},
+                report, group_.state());
+            one->enter();
+            boost::asio::post(executor, [one = std::move(one)] { one->run(); });
         }
     }
 
 private:
-    executor_type executor_;
-    clock& time_;
+    observer_group group_;
     trace_sink* trace_;
     detail::handler_registry<E> handlers_;
 };

@@ -15,6 +15,7 @@
 #include <belay/config.hpp>
 #include <belay/core/async_chain.hpp>
 #include <belay/core/error.hpp>
+#include <belay/core/observer_group.hpp>
 #include <belay/core/trace.hpp>
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/config_file.hpp>
@@ -33,6 +34,7 @@
 #include <boost/json/value.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -142,6 +144,25 @@ public:
         detail::notify(*state_, std::move(event));
     }
 
+    /// For a host that shuts down: waits until no hook runs that only watches (`turn_finished`,
+    /// `pre_compact`, `session_end`, `subagent_finished`), whichever configuration it came from, and
+    /// those included that are notified meanwhile. Those that still run when `budget` has passed
+    /// are cut off, with no budget at once: executables end with their process group, functions hear of
+    /// their cancellation, what they answer later is dropped, and each is logged as failed. `cut` is
+    /// how many. Nobody has to drain, and after it the registry goes on as before.
+    ///
+    /// @par Completion signature
+    /// `void(error_code, std::size_t cut)`, always through a post.
+    ///
+    /// @par Errors
+    /// `errc::cancelled`: the drain was cancelled, by any type, which ends no hook.
+    template <boost::asio::completion_token_for<void(error_code, std::size_t)> Token =
+                  boost::asio::deferred_t>
+    auto async_drain(std::chrono::milliseconds budget, Token&& token = Token())
+    {
+        return observing().async_drain(budget, std::forward<Token>(token));
+    }
+
 private:
     // Keeps the hooks until they are asked.
     template <class E>
@@ -163,6 +184,7 @@ private:
 
     BELAY_DECL hook_id add(detail::extension_hook hook);
     BELAY_DECL std::shared_ptr<detail::hook_set> current();
+    BELAY_DECL observer_group observing() const;
 
     std::shared_ptr<detail::registry_state> state_;
 };

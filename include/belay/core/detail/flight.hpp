@@ -283,14 +283,15 @@ public:
         : plan_(std::move(plan)),
           folding_(*plan_.event, plan_.trace),
           fsm_(plan_.last - plan_.first, deadline_of<E>(), plan_.time.now())
-    {}
+    {
+        if (plan_.handlers->waits) strand_.emplace(plan_.executor);
+    }
 
     virtual ~flight() = default;
 
     void run()
     {
-        if (!plan_.handlers->waits) return advance();
-        strand_.emplace(plan_.executor);
+        if (!strand_) return advance();
         boost::asio::dispatch(*strand_, [self = this->shared_from_this()] { self->advance(); });
     }
 
@@ -322,6 +323,7 @@ public:
 
 protected:
     const boost::asio::any_io_executor& io_executor() const noexcept { return plan_.executor; }
+    const flight_plan<E>& plan() const noexcept { return plan_; }
 
 private:
     using timer_strand = boost::asio::strand<boost::asio::any_io_executor>;

@@ -7,11 +7,10 @@
 #include <belay/core/async_chain.hpp>
 #include <belay/core/event.hpp>
 #include <belay/core/handler.hpp>
+#include <belay/core/observer_group.hpp>
 #include <belay/core/observers.hpp>
 #include <belay/core/reply.hpp>
 #include <belay/hooks/phase.hpp>
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <concepts>
 #include <functional>
@@ -34,12 +33,19 @@ BELAY_DECL void notify(registry_state& host, turn_finished event);
 template <class E>
 using hooks_for = std::conditional_t<notification<E>, observers<E>, async_chain<E>>;
 
-// All hooks of one event.
+// All hooks of one event. Those that only watch belong to `group`.
 template <class E>
 struct hook_line {
-    hook_line(const boost::asio::any_io_executor& executor, clock& time, trace_sink* trace)
-        : hooks(executor, time, trace)
-    {}
+    hook_line(const observer_group& group, trace_sink* trace) : hooks(make(group, trace)) {}
+
+    static hooks_for<E> make(const observer_group& group, trace_sink* trace)
+    {
+        if constexpr (notification<E>) {
+            return observers<E>(group, trace);
+        } else {
+            return async_chain<E>(group.get_executor(), group.get_clock(), trace);
+        }
+    }
 
     hooks_for<E> hooks;
 };
@@ -50,9 +56,7 @@ class hook_lines;
 template <class... E>
 class hook_lines<std::tuple<E...>> : hook_line<E>... {
 public:
-    hook_lines(const boost::asio::any_io_executor& executor, clock& time, trace_sink* trace)
-        : hook_line<E>(executor, time, trace)...
-    {}
+    hook_lines(const observer_group& group, trace_sink* trace) : hook_line<E>(group, trace)... {}
 
     template <class Wanted>
     hooks_for<Wanted>& hooks_of() noexcept

@@ -7,6 +7,7 @@
 #include <belay/core/async_chain.hpp>
 #include <belay/core/error.hpp>
 #include <belay/core/failure.hpp>
+#include <belay/core/observer_group.hpp>
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
@@ -61,6 +62,7 @@ public:
     const boost::asio::any_io_executor executor;
     const registry_options options;
     clock& time;
+    const observer_group observing;  // those of all sets, also of older configurations
 
     std::optional<diagnosis> fault;  // why the configuration that is in force is not used
 

@@ -76,6 +76,11 @@ BELAY_DECL std::shared_ptr<detail::hook_set> registry::current()
     return state_->current();
 }
 
+BELAY_DECL observer_group registry::observing() const
+{
+    return state_->observing;
+}
+
 }  // namespace belay::hooks
 
 #endif

@@ -28,6 +28,7 @@ BELAY_DECL registry_state::registry_state(boost::asio::any_io_executor where, re
     : executor(std::move(where)),
       options(std::move(how)),
       time(options.time ? *options.time : clock::steady()),
+      observing(executor, time),
       current_(bare_set())
 {
     sets_.push_back(current_);
@@ -42,7 +43,7 @@ BELAY_DECL registry_state::~registry_state()
 
 BELAY_DECL std::shared_ptr<hook_set> registry_state::bare_set() const
 {
-    return std::make_shared<hook_set>(executor, time, options.trace);
+    return std::make_shared<hook_set>(observing, options.trace);
 }
 
 BELAY_DECL checked<void> registry_state::use(std::shared_ptr<const config> configuration)
