@@ -11,6 +11,7 @@
 #include <belay/hooks/log.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/protocol.hpp>
+#include <belay/hooks/protocol/claude.hpp>
 #include <belay/hooks/protocol/vera.hpp>
 #include <belay/hooks/registry.hpp>
 #include <belay/hooks/registry_options.hpp>

@@ -92,7 +92,8 @@ const json::object& choose(const json::object& runs, std::string_view payload)
 {
     if (runs.size() == 1 && runs.contains("")) return runs.at("").as_object();
     const auto call = json::parse(json::string_view(payload.data(), payload.size()));
-    const auto id = call.as_object().at("toolCall").as_object().at("id").as_string();
+    const auto* claude = call.as_object().if_contains("tool_use_id");
+    const auto id = (claude ? *claude : call.at("toolCall").at("id")).as_string();
     if (!runs.contains(id)) throw std::runtime_error("there is no behaviour for this call");
     return runs.at(id).as_object();
 }

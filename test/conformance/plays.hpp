@@ -8,6 +8,8 @@
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/phase.hpp>
+#include <belay/hooks/protocol.hpp>
+#include <belay/hooks/protocol/claude.hpp>
 #include <belay/hooks/registry.hpp>
 #include <belay/hooks/run_tools.hpp>
 #include <belay/hooks/session.hpp>
@@ -37,6 +39,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -228,8 +231,7 @@ inline batch run_batch(host& where, conversation& talk, const std::vector<hooks:
     for (const auto& [index, payloads] : on.told) {
         for (const auto& payload : payloads) {
             const auto document = json::parse(payload);
-            const auto& type = document.at("type");
-            if (type == json::string("post_tool_use"))
+            if (stage::phase_of(document) == "post_tool_use")
                 seen.post_ran.insert(stage::call_id(document));
         }
     }
@@ -904,6 +906,25 @@ inline outcome play_lifecycle(std::string_view phase, host& where, reader& given
 
 // --- Loading and construction -------------------------------------------------------------------
 
+/// What a hook of that protocol is told that its event is.
+template <class... E>
+std::string claude_event(const hooks::executable& what, std::tuple<E...>*)
+{
+    std::optional<std::string> payload;
+    const auto ask = [&](auto event) {
+        using event_type = decltype(event);
+        if (what.when != hooks::phase_of<event_type>) return;
+        const hooks::protocol_for<event_type>& protocol = *what.speaks;
+        payload = protocol.payload(event, what.configured);
+        if constexpr (requires { event.spawned; }) {
+            event.spawned = true;
+            if (!payload) payload = protocol.payload(event, what.configured);
+        }
+    };
+    (ask(E()), ...);
+    return std::string(view(json::parse(payload.value()).at("hook_event_name").as_string()));
+}
+
 inline outcome play_config(reader& given, const std::string& player)
 {
     outcome seen;
@@ -933,10 +954,17 @@ inline outcome play_config(reader& given, const std::string& player)
     seen.effect["session_creation"] = session ? "succeeds" : "fails";
     seen.effect["session_left_behind"] = session.has_value();
     json::array phases;
+    json::array events;
     if (const auto all = config->executables()) {
-        for (const auto& one : *all) phases.emplace_back(json::string(hooks::name_of(one.when)));
+        for (const auto& one : *all) {
+            phases.emplace_back(json::string(hooks::name_of(one.when)));
+            if (one.speaks == &hooks::claude()) {
+                events.emplace_back(claude_event(one, static_cast<hooks::phase_events*>(nullptr)));
+            }
+        }
     }
     seen.effect["vera_phases"] = std::move(phases);
+    seen.effect["claude_events"] = std::move(events);
     return seen;
 }
 

@@ -171,7 +171,7 @@ public:
         told[what.index].push_back(payload);
         try {
             const auto document = json::parse(payload);
-            const std::string type(view(document.at("type").as_string()));
+            const auto type = phase_of(document);
             if (type == "pre_tool_use" || type == "post_tool_use") {
                 const auto id = call_id(document);
                 if (!what.runs.empty() && !what.runs.contains("") && !what.runs.contains(id)) {
@@ -256,9 +256,18 @@ public:
         }
     }
 
+    /// Of either protocol: the phase of a payload, or the event where the phase has another name.
+    static std::string phase_of(const json::value& payload)
+    {
+        const auto* event = payload.as_object().if_contains("hook_event_name");
+        const std::string name(view((event ? *event : payload.at("type")).as_string()));
+        return name == "PreToolUse" ? "pre_tool_use" : name;
+    }
+
     static std::string call_id(const json::value& payload)
     {
-        return std::string(view(payload.at("toolCall").at("id").as_string()));
+        const auto* id = payload.as_object().if_contains("tool_use_id");
+        return std::string(view((id ? *id : payload.at("toolCall").at("id")).as_string()));
     }
 
 private:

@@ -139,15 +139,18 @@ BOOST_AUTO_TEST_CASE(a_protocol_must_be_one_that_is_known)
                "config.json: hooks[0].protocol must be a string, not null");
 }
 
-BOOST_AUTO_TEST_CASE(a_protocol_that_this_host_does_not_have_is_named)
+BOOST_AUTO_TEST_CASE(a_protocol_must_be_one_of_this_host)
 {
-    for (const auto* field : {"", R"(,"protocol":"vera")"}) {
-        const auto made = config::parse(with(field), home, "c.json", protocols());
+    const auto with_only = [](protocols known) {
+        const auto made = config::parse(with(R"(,"protocol":"claude")"), home, "c.json", known);
         BOOST_REQUIRE(!made);
-        BOOST_TEST(made.error().message ==
-                   "c.json: hooks[0].protocol \"vera\": Command hook protocol vera is not "
-                   "available in this host");
-    }
+        return made.error().message;
+    };
+    static const protocol* const one[] = {&vera()};
+    BOOST_TEST(with_only(one) ==
+               "c.json: hooks[0].protocol \"claude\": Command hook protocol must be vera");
+    BOOST_TEST(with_only({}) ==
+               "c.json: hooks[0].protocol \"claude\": This host has no hook protocol");
 }
 
 BOOST_AUTO_TEST_CASE(a_phase_must_be_one_that_an_executable_can_have)
@@ -168,12 +171,20 @@ BOOST_AUTO_TEST_CASE(a_phase_must_be_one_that_an_executable_can_have)
             .starts_with("config.json: hooks[0].phase: Unknown command hook phase: turn_finished"));
     BOOST_TEST(of("\"Stop\"") ==
                "config.json: hooks[0].phase: Command hook phase Stop needs the claude protocol");
+    BOOST_TEST(of("\"post_tool_use\",\"protocol\":\"claude\"") ==
+               "config.json: hooks[0].phase: This command hook protocol does not support "
+               "post_tool_use");
     BOOST_TEST(of("null") == "config.json: hooks[0].phase must be a string, not null");
     BOOST_TEST(fault(hooks_of(R"({"argv":["a"]})")) == "config.json: hooks[0].phase is missing");
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_phase_gets_the_name_that_was_meant)
 {
+    const auto of = [](const std::string& name, const std::string& more) {
+        const auto why = fault(hooks_of(R"({"argv":["a"],"phase":")" + name + '"' + more + '}'));
+        const auto hint = why.find("(did you mean ");
+        return hint == std::string::npos ? "" : why.substr(hint);
+    };
     const std::pair<std::string, std::string> misspelt[] = {
         {"pretooluse", "pre_tool_use"},
         {"pre-tool-use", "pre_tool_use"},
@@ -187,11 +198,21 @@ BOOST_AUTO_TEST_CASE(a_misspelt_phase_gets_the_name_that_was_meant)
         {"turn_finished", ""},
         {"subagent_finish", "subagent_finished"}};
     for (const auto& [name, meant] : misspelt) {
-        const auto why = fault(hooks_of(R"({"argv":["a"],"phase":")" + name + R"("})"));
-        const auto hint = why.find("(did you mean ");
-        BOOST_TEST((hint == std::string::npos ? "" : why.substr(hint)) ==
+        BOOST_TEST(of(name, "") == (meant.empty() ? "" : "(did you mean " + meant + "?)"), name);
+    }
+    const std::pair<std::string, std::string> claudes[] = {
+        {"Pretooluse", "PreToolUse"},
+        {"userPromptSubmit", "UserPromptSubmit"},
+        {"user_prompt_submit", "UserPromptSubmit"},
+        {"SubagentStopp", "SubagentStop"},
+        {"pre-turn", "pre_turn"},
+        {"pre_tool_us", "pre_tool_use"},
+        {"Notification", ""},
+        {"PostToolUse", ""}};
+    for (const auto& [name, meant] : claudes) {
+        BOOST_TEST(of(name, R"(,"protocol":"claude")") ==
                        (meant.empty() ? "" : "(did you mean " + meant + "?)"),
-                   why);
+                   name);
     }
 }
 
@@ -379,8 +400,8 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_given_twice_is_refused_where_a_hook_would_be_
 
 BOOST_AUTO_TEST_CASE(an_argument_that_no_program_can_be_given_is_refused)
 {
-    const auto made = config::parse(
-        R"({"hooks":[{"phase":"pre_turn","argv":["a","x\u0000y"]}]})", "/home", "config.json");
+    const auto made = config::parse(R"({"hooks":[{"phase":"pre_turn","argv":["a","x\u0000y"]}]})",
+                                    "/home", "config.json");
     BOOST_REQUIRE(!made);
     BOOST_TEST(made.error().message.find("hooks[0].argv[1] must not hold a NUL") !=
                std::string::npos);
@@ -388,13 +409,12 @@ BOOST_AUTO_TEST_CASE(an_argument_that_no_program_can_be_given_is_refused)
 
 BOOST_AUTO_TEST_CASE(no_home_is_the_working_directory)
 {
-    const auto made = config::parse(R"({"hooks":[{"phase":"pre_turn","argv":["a"]}]})", "",
-                                    "config.json");
+    const auto made =
+        config::parse(R"({"hooks":[{"phase":"pre_turn","argv":["a"]}]})", "", "config.json");
     BOOST_REQUIRE(made.has_value());
     const auto hooks = made->executables();
     BOOST_REQUIRE(hooks.has_value());
-    BOOST_TEST(hooks->at(0).argv[0] ==
-               (std::filesystem::current_path() / "hooks" / "a").string());
+    BOOST_TEST(hooks->at(0).argv[0] == (std::filesystem::current_path() / "hooks" / "a").string());
 }
 
 BOOST_AUTO_TEST_CASE(a_long_value_is_cut_in_the_message)
@@ -434,8 +454,18 @@ BOOST_AUTO_TEST_CASE(the_protocol_is_judged_first_then_the_phase_then_argv_then_
     BOOST_TEST(fault() == "Command hook protocol must be vera or claude");
     spec.protocol = "vera";
     BOOST_TEST(fault() == "Unknown command hook phase: on_start");
-    spec.phase = "PreToolUse";
-    BOOST_TEST(fault() == "Command hook phase PreToolUse needs the claude protocol");
+    for (const auto* name : {"PreToolUse", "SessionStart", "UserPromptSubmit", "Stop",
+                             "SubagentStop", "PreCompact", "SessionEnd"}) {
+        spec.phase = name;
+        BOOST_TEST(fault() == "Command hook phase " + spec.phase + " needs the claude protocol");
+    }
+    spec.protocol = "claude";
+    for (const auto* name : {"post_tool_use", "subagent_finished"}) {
+        spec.phase = name;
+        BOOST_TEST(fault() == "This command hook protocol does not support " + spec.phase);
+    }
+    spec.phase = "turn_finished";
+    BOOST_TEST(fault() == "Unknown command hook phase: turn_finished");
     spec.phase = "pre_turn";
     BOOST_TEST(fault() == "Command hook argv must be a bounded non-empty array");
     spec.argv = {"x"};

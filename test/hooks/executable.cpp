@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -176,7 +177,11 @@ struct uniform_base<Does, std::tuple<E...>> {
 template <behaviour Does>
 struct uniform_protocol final : uniform_base<Does, phase_events>::type {
     std::string_view name() const noexcept override { return "mine"; }
-    checked<phase> resolve(std::string_view) const override { return phase::pre_tool_use; }
+    std::span<const phase_name> phases() const noexcept override
+    {
+        static constexpr phase_name names[] = {{"x", phase::pre_tool_use}};
+        return names;
+    }
 };
 
 }  // namespace

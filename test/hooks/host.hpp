@@ -80,11 +80,12 @@ struct unreliable_clock final : clock {
 };
 
 // Stands in for process::async_run. By file name: what the program prints, or nothing, and then it
-// runs for ever. Unless it is told otherwise a program exits with 0.
+// runs for ever; what it says on stderr. Unless it is told otherwise a program exits with 0.
 struct pretended_programs {
     using done = boost::asio::any_completion_handler<void(error_code, process::exit_report)>;
 
     std::map<std::string, std::optional<std::string>> prints;
+    std::map<std::string, std::string> complains;
     std::map<std::string, int> exits;
 
     struct run {
@@ -109,6 +110,7 @@ struct pretended_programs {
         }
         process::exit_report report;
         report.status = process::exit_status::exited(exits[name]);
+        report.err = complains[name].substr(0, what.limits.err);
         report.out = printed == prints.end() ? R"({"power":"observe"})" : *printed->second;
         boost::asio::post(executor, [handler = std::move(handler), report]() mutable {
             std::move(handler)(error_code(), std::move(report));
@@ -153,9 +155,8 @@ struct host {
         using outcome = typename delivered<Op>::type;
         auto promise = std::make_shared<std::promise<std::tuple<error_code, outcome>>>();
         auto future = promise->get_future();
-        std::move(op)([promise](error_code ec, outcome said) {
-            promise->set_value({ec, std::move(said)});
-        });
+        std::move(op)(
+            [promise](error_code ec, outcome said) { promise->set_value({ec, std::move(said)}); });
         return future;
     }
 

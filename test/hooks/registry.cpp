@@ -511,49 +511,72 @@ BOOST_FIXTURE_TEST_CASE(a_subagent_has_its_starters_hooks_after_a_change_too, li
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// The programs in executables/, started for real.
-BOOST_AUTO_TEST_SUITE(real_executables)
-
-BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
-{
-    scratch home;
-    fs::create_directory(home.path / "hooks");
-    for (const auto& one :
-         fs::directory_iterator(fs::path(BELAY_TEST_SOURCE_DIR) / "hooks/executables")) {
-        fs::copy_file(one.path(), home.path / "hooks" / one.path().filename());
+// A home with the programs in executables/, started for real.
+struct real_programs {
+    real_programs()
+    {
+        fs::create_directory(home.path / "hooks");
+        for (const auto& one :
+             fs::directory_iterator(fs::path(BELAY_TEST_SOURCE_DIR) / "hooks/executables")) {
+            fs::copy_file(one.path(), home.path / "hooks" / one.path().filename());
+        }
     }
-    const auto book = (home.path / "ledger").string();
-    const auto document = R"({"hooks":[
-        {"phase":"session_start","argv":["greet.sh"],"timeout_ms":30000},
-        {"phase":"pre_turn","argv":["remember.sh"],"timeout_ms":30000},
-        {"phase":"pre_tool_use","argv":["guard.py"],"timeout_ms":30000},
-        {"phase":"post_tool_use","argv":["redact.py"],"timeout_ms":30000},
-        {"phase":"turn_ending","argv":["map-check.sh"],"timeout_ms":30000},
-        {"phase":"session_end","argv":["ledger.sh",")" +
-                          book + R"("],"timeout_ms":30000},
-        {"phase":"session_end","argv":["no-such-program"],"timeout_ms":30000}]})";
 
-    boost::asio::io_context io;
-    test::manual_clock time;  // stands still: however slow this machine is, no deadline passes
-    kept_log log;
-    registry_options options;
-    options.time = &time;
-    options.log = &log;
-    belay::hooks::registry hooks(io.get_executor(), options);
-    hooks.use(std::make_shared<const config>(config::parse(document, home.path).value())).value();
-    const auto finish = [&](auto op) {
+    // Entries of a configuration, without their timeouts.
+    void use(std::string entries)
+    {
+        auto document = boost::json::parse("{\"hooks\":[" + entries + "]}");
+        for (auto& entry : document.at("hooks").as_array()) {
+            entry.as_object()["timeout_ms"] = 30000;
+        }
+        auto parsed = config::from_json(std::move(document), home.path).value();
+        hooks.use(std::make_shared<const config>(std::move(parsed))).value();
+    }
+
+    template <class Op>
+    auto finish(Op op)
+    {
         auto future = host::launch(std::move(op));
         io.restart();
         io.run();
-        return future.get();
-    };
+        return std::get<1>(future.get());
+    }
+
+    registry_options options()
+    {
+        registry_options made;
+        made.time = &time;
+        made.log = &log;
+        return made;
+    }
+
+    scratch home;
+    boost::asio::io_context io;
+    test::manual_clock time;  // stands still: however slow this machine is, no deadline passes
+    kept_log log;
+    belay::hooks::registry hooks{io.get_executor(), options()};
+};
+
+BOOST_FIXTURE_TEST_SUITE(real_executables, real_programs)
+
+BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
+{
+    const auto book = (home.path / "ledger").string();
+    use(R"({"phase":"session_start","argv":["greet.sh"]},
+           {"phase":"pre_turn","argv":["remember.sh"]},
+           {"phase":"pre_tool_use","argv":["guard.py"]},
+           {"phase":"post_tool_use","argv":["redact.py"]},
+           {"phase":"turn_ending","argv":["map-check.sh"]},
+           {"phase":"session_end","argv":["ledger.sh",")" +
+        book + R"("]},
+           {"phase":"session_end","argv":["no-such-program"]})");
 
     auto s = hooks.create_session({.id = "s-1", .workspace = "/nest"}).value();
-    BOOST_TEST(std::get<1>(finish(s.async_start(session_start::cause::start))).message() ==
+    BOOST_TEST(finish(s.async_start(session_start::cause::start)).message() ==
                "## Session start hook 1\n\nShort answers, please.");
 
     turn_settings settings{"model-a", {}, {"bash"}};
-    const auto begun = std::get<1>(finish(s.async_begin_turn("where is the treasure?", settings)));
+    const auto begun = finish(s.async_begin_turn("where is the treasure?", settings));
     BOOST_REQUIRE(begun.contexts.size() == 1u);
     BOOST_TEST(begun.contexts[0].source == "remember.sh");
     BOOST_TEST(begun.contexts[0].context == "It lies under the third palm.");
@@ -563,18 +586,18 @@ BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
     remove.input.emplace("command", "rm treasure/chest.yaml");
     tool_call list{"c2", "bash", {}};
     list.input.emplace("command", "cat notes");
-    const auto records = std::get<1>(finish(
-        s.async_run_tools({.calls = {remove, list}}, obliging("the key-0badcafe opens it"))));
+    const auto records =
+        finish(s.async_run_tools({.calls = {remove, list}}, obliging("the key-0badcafe opens it")));
     BOOST_REQUIRE(records.size() == 2u);
     BOOST_TEST((records[0].fate == call_fate::blocked));
     BOOST_TEST(text_of(records[0].result.content) == "The treasure stays.");
     BOOST_TEST(records[0].before->decided_by == "guard.py");
     BOOST_TEST(text_of(records[1].result.content) == "the [redacted] opens it");
 
-    const auto first = std::get<1>(finish(s.async_end_turn({.text = "done"})));
+    const auto first = finish(s.async_end_turn({.text = "done"}));
     BOOST_REQUIRE(first.continuation.has_value());
     BOOST_TEST(first.continuation->context == "Draw the map first.");
-    BOOST_TEST(!std::get<1>(finish(s.async_end_turn({.text = "done, see the map"}))).continuation);
+    BOOST_TEST(!finish(s.async_end_turn({.text = "done, see the map"})).continuation);
 
     s.close(session_end::cause::closed);
     BOOST_TEST(!fs::exists(book));  // nothing waits for it, and it has not even started
@@ -587,6 +610,58 @@ BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_in_python_and_shell)
     BOOST_REQUIRE(log.of("session_end_hook_failed").size() == 1u);
     BOOST_TEST(kept_log::text(log.of("session_end_hook_failed")[0], "command") ==
                "no-such-program");
+}
+
+BOOST_AUTO_TEST_CASE(a_conversation_goes_through_hooks_of_the_claude_protocol)
+{
+    use(R"({"phase":"SessionStart","protocol":"claude","argv":["claude-branch.sh"]},
+           {"phase":"UserPromptSubmit","protocol":"claude","argv":["claude-branch.sh"]},
+           {"phase":"PreToolUse","protocol":"claude","argv":["claude-guard.py"]},
+           {"phase":"Stop","protocol":"claude","argv":["claude-map-check.py"]},
+           {"phase":"SubagentStop","protocol":"claude","argv":["claude-map-check.py"]},
+           {"phase":"PreCompact","protocol":"claude","argv":["no-such-program"]})");
+
+    auto s = hooks.create_session({.id = "s-1", .workspace = "/nest"}).value();
+    BOOST_TEST(finish(s.async_start(session_start::cause::start)).message() ==
+               "## Session start hook 1\n\nThe branch is main.");
+
+    turn_settings settings{"model-a", {}, {"bash", "read"}};
+    BOOST_TEST(finish(s.async_begin_turn("it is key-0badcafe", settings)).blocked_text() ==
+               "pre_turn hook blocked this turn: No secrets in prompts, please.");
+    const auto begun = finish(s.async_begin_turn("where is it?", settings));
+    BOOST_REQUIRE(begun.contexts.size() == 1u);
+    BOOST_TEST(begun.contexts[0].source == "claude-branch.sh");
+    BOOST_TEST(begun.contexts[0].context == "The tree is clean.");
+
+    const auto call = [](const char* id, const char* tool, const char* command) {
+        tool_call made{id, tool, {}};
+        made.input.emplace("command", command);
+        return made;
+    };
+    const auto records = finish(
+        s.async_run_tools({.calls = {call("c1", "bash", "rm treasure"), call("c2", "bash", "ls"),
+                                     call("c3", "read", "treasure")}},
+                          obliging()));
+    BOOST_REQUIRE(records.size() == 3u);
+    BOOST_TEST((records[0].fate == call_fate::blocked));
+    BOOST_TEST(text_of(records[0].result.content) == "Leave the treasure where it is.");
+    BOOST_TEST(text_of(records[1].result.content) == "fine");
+    BOOST_TEST(text_of(records[2].result.content) == "fine");
+
+    auto agent = s.create_subagent({.id = "s-2"}).value();
+    finish(agent.async_start(session_start::cause::start));
+    // It may tell its own model what it likes.
+    BOOST_TEST(finish(agent.async_begin_turn("it is key-0badcafe", settings)).contexts.empty());
+    BOOST_TEST(finish(agent.async_end_turn({.text = "done"})).continuation->context ==
+               "Draw the map before you say done.");
+    BOOST_TEST(!finish(agent.async_end_turn({.text = "done"})).continuation);
+
+    BOOST_TEST(!finish(s.async_end_turn({.text = "done, see the map"})).continuation);
+    BOOST_TEST(!s.begin_compaction(pre_compact::cause::automatic, 9, {}));
+    io.restart();
+    io.run();
+    BOOST_TEST(log.of("pre_compact_hook_failed").size() == 1u);
+    BOOST_TEST(log.records.size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -662,22 +662,10 @@ BOOST_AUTO_TEST_CASE(are_the_eight_of_an_executable_by_their_exact_names)
         BOOST_REQUIRE(found.has_value());
         BOOST_TEST((*found == which));
     }
-    for (const std::string name : {"turn_finished", "on_start", "pretooluse", "Pre_Tool_Use",
-                                   "PostToolUse", "Notification", "", " pre_turn"}) {
-        const auto found = vera().resolve(name);
-        BOOST_REQUIRE(!found);
-        BOOST_TEST(found.error().message == "Unknown command hook phase: " + name);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(of_another_protocol_need_that_protocol)
-{
-    for (const std::string name : {"PreToolUse", "SessionStart", "UserPromptSubmit", "Stop",
-                                   "SubagentStop", "PreCompact", "SessionEnd"}) {
-        const auto found = vera().resolve(name);
-        BOOST_REQUIRE(!found);
-        BOOST_TEST(found.error().message ==
-                   "Command hook phase " + name + " needs the claude protocol");
+    for (const auto* name :
+         {"turn_finished", "on_start", "pretooluse", "Pre_Tool_Use", "PostToolUse", "Notification",
+          "", " pre_turn", "PreToolUse", "Stop"}) {
+        BOOST_TEST(!vera().resolve(name).has_value(), name);
     }
 }
 

@@ -90,13 +90,10 @@ BELAY_DECL void run_executable(const executable& what, const executable_options&
                                boost::asio::cancellation_slot slot, std::string input,
                                run_completion done);
 
-// The protocol and the phase of a spec.
-struct resolved_phase {
-    const protocol* speaks;
-    phase when;
-};
-BELAY_DECL checked<resolved_phase> resolve(std::string_view protocol_name,
-                                           std::string_view configured, protocols known);
+// The protocol of that name, and the phase that a name means in it; or why there is none.
+BELAY_DECL checked<const protocol*> find_protocol(std::string_view name, protocols known);
+BELAY_DECL checked<phase> find_phase(const protocol& speaks, std::string_view configured,
+                                     protocols known);
 
 // Why a hook may not have this argv or this timeout; empty: it may.
 BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv);

@@ -9,6 +9,7 @@
 #include <belay/process/exit_report.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -49,15 +50,29 @@ protected:
 
 }  // namespace detail
 
+/// A name for a phase, as protocols give them.
+struct phase_name {
+    std::string_view name;
+    phase means;
+};
+
 /// A protocol is a stateless object of static lifetime.
 class protocol : public detail::protocol_phases<phase_events> {
 public:
     /// As in a config entry's `protocol`.
     virtual std::string_view name() const noexcept = 0;
 
-    /// The phase that an entry's `phase` means here. The diagnosis says whether the name is unknown,
-    /// needs another protocol, or is a phase that this one does not support.
-    virtual checked<phase> resolve(std::string_view configured) const = 0;
+    /// What an entry's `phase` may be here.
+    virtual std::span<const phase_name> phases() const noexcept = 0;
+
+    /// The phase of that name, which is matched exactly.
+    std::optional<phase> resolve(std::string_view configured) const noexcept
+    {
+        for (const auto& [name, means] : phases()) {
+            if (name == configured) return means;
+        }
+        return std::nullopt;
+    }
 
 protected:
     ~protocol() = default;

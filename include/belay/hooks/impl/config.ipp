@@ -69,19 +69,28 @@ inline std::size_t distance(std::string_view from, std::string_view to)
     return row.back();
 }
 
-/// " (did you mean pre_turn?)" if that is near.
-inline std::string did_you_mean(std::string_view unknown)
+/// " (did you mean pre_turn?)" if a name of the protocol is near: in its letters first, whatever their
+/// case and what is between its words.
+inline std::string did_you_mean(std::string_view unknown, const protocol& speaks)
 {
-    std::string plain;
-    for (const char c : unknown.substr(0, 32)) {
-        const bool upper = c >= 'A' && c <= 'Z';
-        if (upper && !plain.empty() && plain.back() != '_') plain += '_';
-        plain += upper ? static_cast<char>(c - 'A' + 'a') : c == '-' || c == ' ' ? '_' : c;
-    }
+    const auto letters = [](std::string_view name) {
+        std::string plain;
+        for (const char c : name) {
+            if (c == '_' || c == '-' || c == ' ') continue;
+            plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }
+        return plain;
+    };
+    unknown = unknown.substr(0, 32);
+    const auto edits = [&](const phase_name& one) {
+        return std::pair(distance(letters(unknown), letters(one.name)),
+                         distance(unknown, one.name));
+    };
     constexpr std::size_t near = 3;
-    const auto edits = [&](std::string_view name) { return distance(plain, name); };
-    const auto nearest = std::ranges::min(all_phase_names, {}, edits);
-    return edits(nearest) < near ? " (did you mean " + std::string(nearest) + "?)" : std::string();
+    const auto names = speaks.phases();
+    const auto nearest = std::ranges::min_element(names, {}, edits);
+    if (nearest == names.end() || edits(*nearest).first >= near) return "";
+    return " (did you mean " + std::string(nearest->name) + "?)";
 }
 
 /// A path without ".", ".." and a slash at its end, by its text alone.
@@ -179,13 +188,13 @@ private:
         }
         executable hook;
 
-        std::string_view speaks = "vera";
+        std::string_view protocol_name = "vera";
         if (const auto* field = fields->if_contains("protocol")) {
             const auto* name = field->if_string();
             if (name == nullptr) {
                 return refuse(where + ".protocol must be a string, not " + excerpt(*field));
             }
-            speaks = view(*name);
+            protocol_name = view(*name);
         }
         const auto* when = fields->if_contains("phase");
         if (when == nullptr) return refuse(where + ".phase is missing");
@@ -193,18 +202,19 @@ private:
             return refuse(where + ".phase must be a string, not " + excerpt(*when));
         }
         hook.configured = view(when->get_string());
-        const auto resolved = resolve(speaks, hook.configured, known_);
-        if (!resolved) {
-            const auto& why = resolved.error().message;
-            if (std::ranges::find(known_, speaks, &protocol::name) == known_.end()) {
-                const boost::json::value name(
-                    boost::json::string_view(speaks.data(), speaks.size()));
-                return refuse(where + ".protocol " + excerpt(name) + ": " + why);
-            }
-            return refuse(where + ".phase: " + why + did_you_mean(hook.configured));
+        const auto speaks = find_protocol(protocol_name, known_);
+        if (!speaks) {
+            const boost::json::value name(
+                boost::json::string_view(protocol_name.data(), protocol_name.size()));
+            return refuse(where + ".protocol " + excerpt(name) + ": " + speaks.error().message);
         }
-        hook.when = resolved->when;
-        hook.speaks = resolved->speaks;
+        hook.speaks = *speaks;
+        const auto found = find_phase(*hook.speaks, hook.configured, known_);
+        if (!found) {
+            return refuse(where + ".phase: " + found.error().message +
+                          did_you_mean(hook.configured, *hook.speaks));
+        }
+        hook.when = *found;
 
         const auto* argv = fields->if_contains("argv");
         if (argv == nullptr) return refuse(where + ".argv is missing");

@@ -2,6 +2,7 @@
 #define BELAY_HOOKS_IMPL_EXECUTABLE_IPP
 
 #include <belay/hooks/executable.hpp>
+#include <belay/hooks/protocol/claude.hpp>
 #include <belay/hooks/protocol/vera.hpp>
 #include <belay/process/run.hpp>
 
@@ -15,40 +16,40 @@ namespace belay::hooks {
 
 BELAY_DECL protocols default_protocols() noexcept
 {
-    static const std::array<const protocol*, 1> all{&vera()};
+    static const std::array<const protocol*, 2> all{&vera(), &claude()};
     return all;
 }
 
 namespace detail {
 
-// "vera, claude or mine": those that the document knows, and what else there is here.
-inline std::string protocol_names(protocols known)
+BELAY_DECL checked<const protocol*> find_protocol(std::string_view name, protocols known)
 {
-    std::vector<std::string> names{"vera", "claude"};
-    for (const auto* one : known) {
-        if (std::ranges::find(names, one->name()) == names.end()) names.emplace_back(one->name());
+    const auto found = std::ranges::find(known, name, &protocol::name);
+    if (found != known.end()) return *found;
+    if (known.empty()) return diagnosis{errc::invalid_config, "This host has no hook protocol"};
+    std::string names;  // "vera, claude or mine"
+    for (std::size_t i = 0; i != known.size(); ++i) {
+        if (i != 0) names += i + 1 == known.size() ? " or " : ", ";
+        names += known[i]->name();
     }
-    std::string text = names.front();
-    for (std::size_t i = 1; i != names.size(); ++i) {
-        text += (i + 1 == names.size() ? " or " : ", ") + names[i];
-    }
-    return text;
+    return diagnosis{errc::invalid_config, "Command hook protocol must be " + names};
 }
 
-BELAY_DECL checked<resolved_phase> resolve(std::string_view protocol_name,
-                                           std::string_view configured, protocols known)
+BELAY_DECL checked<phase> find_phase(const protocol& speaks, std::string_view configured,
+                                     protocols known)
 {
-    const auto found = std::ranges::find(known, protocol_name, &protocol::name);
-    if (found == known.end()) {
+    if (const auto found = speaks.resolve(configured)) return *found;
+    const std::string name(configured);
+    if (phase_named(configured)) {
         return diagnosis{errc::invalid_config,
-                         protocol_name == "vera" || protocol_name == "claude"
-                             ? "Command hook protocol " + std::string(protocol_name) +
-                                   " is not available in this host"
-                             : "Command hook protocol must be " + protocol_names(known)};
+                         "This command hook protocol does not support " + name};
     }
-    const auto when = (*found)->resolve(configured);
-    if (!when) return when.error();
-    return resolved_phase{*found, *when};
+    for (const auto* other : known) {
+        if (!other->resolve(configured)) continue;
+        return diagnosis{errc::invalid_config, "Command hook phase " + name + " needs the " +
+                                                   std::string(other->name()) + " protocol"};
+    }
+    return diagnosis{errc::invalid_config, "Unknown command hook phase: " + name};
 }
 
 BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv)
@@ -123,13 +124,15 @@ BELAY_DECL void run_executable(const executable& what, const executable_options&
 
 BELAY_DECL checked<executable> check(const executable_spec& spec, protocols known)
 {
-    const auto resolved = detail::resolve(spec.protocol, spec.phase, known);
-    if (!resolved) return resolved.error();
+    const auto speaks = detail::find_protocol(spec.protocol, known);
+    if (!speaks) return speaks.error();
+    const auto when = detail::find_phase(**speaks, spec.phase, known);
+    if (!when) return when.error();
     for (const auto why : {detail::argv_fault(spec.argv), detail::timeout_fault(spec.timeout)}) {
         if (!why.empty()) return diagnosis{errc::invalid_config, std::string(why)};
     }
-    return executable{.when = resolved->when,
-                      .speaks = resolved->speaks,
+    return executable{.when = *when,
+                      .speaks = *speaks,
                       .configured = spec.phase,
                       .argv = spec.argv,
                       .timeout = spec.timeout,

@@ -1,70 +1,45 @@
 #ifndef BELAY_HOOKS_IMPL_VERA_IPP
 #define BELAY_HOOKS_IMPL_VERA_IPP
 
+#include <belay/hooks/detail/executable_output.hpp>
 #include <belay/hooks/detail/json.hpp>
 #include <belay/hooks/protocol/vera.hpp>
-#include <belay/process/utf8.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace belay::hooks {
 namespace detail {
 
-// The names of another protocol for phases, which people give without naming that protocol.
-inline constexpr std::array<std::string_view, 7> claude_event_names{
-    "PreToolUse",   "SessionStart", "UserPromptSubmit", "Stop",
-    "SubagentStop", "PreCompact",   "SessionEnd"};
+inline constexpr auto vera_phases = [] {
+    std::array<phase_name, phase_count> names;
+    for (std::size_t i = 0; i != phase_count; ++i) {
+        names[i] = {all_phase_names[i], static_cast<phase>(i)};
+    }
+    return names;
+}();
 
-/// Why an executable has failed by how it ended; nothing: it exited with 0.
-inline std::optional<diagnosis> bad_end(const process::exit_report& report)
-{
-    if (report.status.is_success()) return std::nullopt;
-    const auto code = report.status.code();
-    return diagnosis{
-        code ? errc::exited : errc::signalled,
-        "Command hook exited with status " + (code ? std::to_string(*code) : "unknown")};
-}
-
-/// What an executable said, taken apart. The first thing that is wrong with it is kept, and after it
-/// every part reads as empty: so a phase is read from top to bottom, and judged once.
-class vera_reply {
+/// What an executable said: one JSON object with a power.
+class vera_reply : public executable_output {
 public:
-    /// A value that a power uses: a member of the reply, or a member of that.
-    struct used {
-        std::string_view key;
-        std::string_view inner{};
-    };
-
-    vera_reply(std::string_view phase, const process::exit_report& report) : phase_(phase)
+    vera_reply(std::string_view phase, const process::exit_report& report)
+        : executable_output(report, std::string(phase) + ' ')
     {
-        if (auto why = bad_end(report)) {
-            fault_ = std::move(why);
-        } else if (const auto offset = process::utf8_error_offset(report.out)) {
-            fault_ = diagnosis{errc::not_utf8, "Command hook output is not valid UTF-8 at byte " +
-                                                   std::to_string(*offset)};
-        } else {
-            text_ = trim(report.out);
-            boost::json::value document;
-            if (parse_json(text_, document)) {
-                fault_ = diagnosis{errc::not_json, "Command hook returned invalid JSON"};
-            } else if (auto* object = document.if_object()) {
-                members_ = std::move(*object);
-            } else {
-                refuse("result must be a plain object");
-            }
+        if (parse()) {
+            fail({errc::not_json, "Command hook returned invalid JSON"});
+        } else if (!is_object()) {
+            refuse("result must be a plain object");
         }
     }
 
@@ -75,138 +50,17 @@ public:
         if (std::ranges::find(powers, named) == powers.end()) {
             refuse("returned unsupported power: " + named);
         }
-        boost::json::value all(std::move(members_));
-        if (const auto where = not_finite(all)) {
-            refuse_data(*where, "must contain a finite number");
-        }
-        members_ = std::move(all.get_object());
+        refuse_infinite_numbers();
         refuse_duplicates({{"power"}});
-        return fault_ ? std::string() : named;
+        return failed() ? std::string() : named;
     }
-
-    /// A member that has to be there, and of that type.
-    template <class T>
-    T must(std::string_view key, std::string_view rule)
-    {
-        return must<T>(members_, key, rule);
-    }
-
-    template <class T>
-    T must(boost::json::object& in, std::string_view key, std::string_view rule)
-    {
-        auto found = find<T>(in, key, rule);
-        if (!found) refuse(std::string(rule));
-        return std::move(found).value_or(T());
-    }
-
-    /// A member that may be absent, but not null or of another type.
-    template <class T>
-    std::optional<T> may(std::string_view key, std::string_view rule)
-    {
-        return find<T>(members_, key, rule);
-    }
-
-    template <class T>
-    std::optional<T> may(boost::json::object& in, std::string_view key, std::string_view rule)
-    {
-        return find<T>(in, key, rule);
-    }
-
-    /// The answer, unless something was wrong. None of what it used may have been given twice.
-    template <class Answer>
-    checked<Answer> give(Answer answer, std::initializer_list<used> parts = {})
-    {
-        refuse_duplicates(parts);
-        if (fault_) return *std::move(fault_);
-        return answer;
-    }
-
-private:
-    template <class T>
-    std::optional<T> find(boost::json::object& in, std::string_view key, std::string_view rule)
-    {
-        auto* found = in.if_contains({key.data(), key.size()});
-        if (found == nullptr) return std::nullopt;
-        auto taken = take<T>(*found);
-        if (!taken) refuse(std::string(rule));
-        return taken;
-    }
-
-    template <class T>
-    static std::optional<T> take(boost::json::value& value)
-    {
-        if constexpr (std::is_same_v<T, std::string>) {
-            if (const auto* text = value.if_string())
-                return std::string(text->data(), text->size());
-        } else if constexpr (std::is_same_v<T, bool>) {
-            if (value.is_bool()) return value.get_bool();
-        } else if constexpr (std::is_same_v<T, boost::json::object>) {
-            if (auto* object = value.if_object()) return std::move(*object);
-        } else if constexpr (std::is_same_v<T, boost::json::array>) {
-            if (auto* array = value.if_array()) return std::move(*array);
-        } else {
-            static_assert(std::is_same_v<T, std::vector<std::string>>);
-            auto* array = value.if_array();
-            if (array == nullptr) return std::nullopt;
-            std::vector<std::string> texts;
-            for (auto& one : *array) {
-                auto text = take<std::string>(one);
-                if (!text) return std::nullopt;
-                texts.push_back(*std::move(text));
-            }
-            return texts;
-        }
-        return std::nullopt;
-    }
-
-    void refuse(std::string rule)
-    {
-        if (!fault_) fault_ = diagnosis{errc::invalid_answer, phase_ + ' ' + std::move(rule)};
-    }
-
-    void refuse_data(const json_path& where, std::string_view rule)
-    {
-        if (fault_) return;
-        fault_ = diagnosis{errc::invalid_answer,
-                           "Hook data at " + to_string(where) + ' ' + std::string(rule)};
-    }
-
-    void refuse_duplicates(std::initializer_list<used> parts)
-    {
-        if (fault_ || parts.size() == 0) return;
-        const auto matters = [&](const json_path& path) {
-            const auto is = [&](std::size_t depth, std::string_view key) {
-                return path.size() <= depth || key.empty() ||
-                       (path[depth].is_key && path[depth].key == key);
-            };
-            return std::ranges::any_of(
-                parts, [&](const used& part) { return is(0, part.key) && is(1, part.inner); });
-        };
-        if (const auto where = duplicate_key(text_, matters)) {
-            refuse_data(*where, "must not be given twice");
-        }
-    }
-
-    std::string phase_;
-    std::string_view text_;  // of the report
-    boost::json::object members_;
-    std::optional<diagnosis> fault_;
 };
 
 class vera_protocol final : public protocol {
 public:
     std::string_view name() const noexcept override { return "vera"; }
 
-    checked<phase> resolve(std::string_view configured) const override
-    {
-        if (const auto found = phase_named(configured)) return *found;
-        if (std::ranges::find(claude_event_names, configured) != claude_event_names.end()) {
-            return diagnosis{errc::invalid_config, "Command hook phase " + std::string(configured) +
-                                                       " needs the claude protocol"};
-        }
-        return diagnosis{errc::invalid_config,
-                         "Unknown command hook phase: " + std::string(configured)};
-    }
+    std::span<const phase_name> phases() const noexcept override { return vera_phases; }
 
     std::optional<std::string> payload(const pre_tool_use& event, std::string_view) const override
     {
@@ -432,14 +286,6 @@ private:
     {
         return said.may<std::string>("display",
                                      "display must be one line of at most 200 characters");
-    }
-
-    // Only how it ended matters.
-    template <class E>
-    static checked<typename E::answer> watched(const process::exit_report& report)
-    {
-        if (auto why = bad_end(report)) return *std::move(why);
-        return typename E::answer(observe{});
     }
 };
 

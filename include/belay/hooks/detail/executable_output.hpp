@@ -1,0 +1,155 @@
+#ifndef BELAY_HOOKS_DETAIL_EXECUTABLE_OUTPUT_HPP
+#define BELAY_HOOKS_DETAIL_EXECUTABLE_OUTPUT_HPP
+
+// What protocols have in common: how an executable ended, and what it printed, as text or as a JSON
+// object that is taken apart.
+
+#include <belay/config.hpp>
+#include <belay/core/answer.hpp>
+#include <belay/core/error.hpp>
+#include <belay/hooks/detail/json.hpp>
+#include <belay/process/exit_report.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace belay::hooks::detail {
+
+/// Why an executable has failed by how it ended; nothing: it exited with 0.
+BELAY_DECL std::optional<diagnosis> bad_end(const process::exit_report& report);
+
+/// The answer to an event that is only watched: how the executable ended is all that matters.
+template <class E>
+checked<typename E::answer> watched(const process::exit_report& report)
+{
+    if (auto why = bad_end(report)) return *std::move(why);
+    return typename E::answer(observe{});
+}
+
+/// What an executable printed. The first thing that is wrong with it is kept, and after it every part
+/// reads as empty: so an answer is read from top to bottom, and judged once.
+class executable_output {
+public:
+    /// A value that an answer uses: a member of the object, or a member of that.
+    struct used {
+        std::string_view key;
+        std::string_view inner{};
+    };
+
+    /// Wrong are an end that is not exit status 0, and a stdout that is not UTF-8. `subject` begins what
+    /// `refuse` says. `report` has to outlive this.
+    explicit BELAY_DECL executable_output(const process::exit_report& report,
+                                          std::string subject = {});
+
+    /// stdout, without the white space around it.
+    std::string_view text() const noexcept { return text_; }
+
+    /// Reads the text as JSON, or says why it is none.
+    BELAY_DECL std::optional<json_fault> parse();
+
+    /// Whether it was read, and is an object.
+    bool is_object() const noexcept { return is_object_; }
+
+    /// A member that has to be there, and of that type.
+    template <class T>
+    T must(std::string_view key, std::string_view rule)
+    {
+        return must<T>(members_, key, rule);
+    }
+
+    template <class T>
+    T must(boost::json::object& in, std::string_view key, std::string_view rule)
+    {
+        auto found = may<T>(in, key, rule);
+        if (!found) refuse(rule);
+        return std::move(found).value_or(T());
+    }
+
+    /// A member that may be absent, but not null or of another type.
+    template <class T>
+    std::optional<T> may(std::string_view key, std::string_view rule)
+    {
+        return may<T>(members_, key, rule);
+    }
+
+    template <class T>
+    std::optional<T> may(boost::json::object& in, std::string_view key, std::string_view rule)
+    {
+        auto* found = in.if_contains({key.data(), key.size()});
+        if (found == nullptr) return std::nullopt;
+        auto taken = take<T>(*found);
+        if (!taken) refuse(rule);
+        return taken;
+    }
+
+    /// Whether a member is there, and this text.
+    BELAY_DECL bool has(std::string_view key, std::string_view value) const;
+
+    /// What is wrong.
+    BELAY_DECL void fail(diagnosis why);
+    BELAY_DECL void refuse(std::string_view rule);
+    BELAY_DECL void refuse_duplicates(std::initializer_list<used> parts);
+    BELAY_DECL void refuse_infinite_numbers();
+
+    bool failed() const noexcept { return fault_.has_value(); }
+
+    /// The answer, unless something was wrong. None of what it used may have been given twice.
+    template <class Answer>
+    checked<Answer> give(Answer answer, std::initializer_list<used> parts = {})
+    {
+        refuse_duplicates(parts);
+        if (fault_) return *std::move(fault_);
+        return answer;
+    }
+
+private:
+    template <class T>
+    static std::optional<T> take(boost::json::value& value)
+    {
+        if constexpr (std::is_same_v<T, std::string>) {
+            if (const auto* text = value.if_string())
+                return std::string(text->data(), text->size());
+        } else if constexpr (std::is_same_v<T, bool>) {
+            if (value.is_bool()) return value.get_bool();
+        } else if constexpr (std::is_same_v<T, boost::json::object>) {
+            if (auto* object = value.if_object()) return std::move(*object);
+        } else if constexpr (std::is_same_v<T, boost::json::array>) {
+            if (auto* array = value.if_array()) return std::move(*array);
+        } else {
+            static_assert(std::is_same_v<T, std::vector<std::string>>);
+            auto* array = value.if_array();
+            if (array == nullptr) return std::nullopt;
+            std::vector<std::string> texts;
+            for (auto& one : *array) {
+                auto text = take<std::string>(one);
+                if (!text) return std::nullopt;
+                texts.push_back(*std::move(text));
+            }
+            return texts;
+        }
+        return std::nullopt;
+    }
+
+    std::string subject_;
+    std::string_view text_;  // of the report
+    boost::json::object members_;
+    bool is_object_ = false;
+    std::optional<diagnosis> fault_;
+};
+
+}  // namespace belay::hooks::detail
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/executable_output.ipp>
+#endif
+
+#endif
