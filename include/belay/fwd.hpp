@@ -32,8 +32,6 @@ template <class E>
 class async_chain;
 template <class E>
 class observers;
-template <class E>
-class any_handler;
 
 }  // namespace belay
 

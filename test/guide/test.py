@@ -75,6 +75,16 @@ def blocks_of(text):
     return blocks
 
 
+def broken_links(text):
+    """Those to files that are not there, and to headings that are not."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    anchors = {"#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    for link in re.findall(r"\]\(([^)]*)\)", text):
+        if not (link in anchors if link.startswith("#") else (GUIDE.parent / link).exists()):
+            yield f"doc/hooks.md: nothing is at {link}"
+
+
 def run(*command, **how):
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=100, **how)
@@ -271,7 +281,7 @@ def main(what):
     sections = {}
     for block in blocks:
         sections.setdefault(block.section, []).append(block)
-    failed = []
+    failed = list(broken_links(GUIDE.read_text())) if what == "examples" else []
     count = 0
     for section in sections.values():
         if what == "examples":

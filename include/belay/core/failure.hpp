@@ -12,10 +12,9 @@
 
 namespace belay {
 
-/// Who put a handler there: the user's configuration, an extension, or the program that started this
-/// one conversation. Folds are lenient with extensions, and with nobody else (spec: Vera, "When a
-/// hook fails").
-enum class origin : unsigned char { config, extension, conversation };
+/// Who put a handler there. Folds are strict with the user's configuration and lenient with
+/// extensions (spec: Vera, "When a hook fails").
+enum class origin : unsigned char { config, extension };
 
 /// What people and folds know of a handler.
 struct handler_info {
