@@ -32,6 +32,8 @@ template <class E>
 class async_chain;
 template <class E>
 class observers;
+template <class E>
+class any_handler;
 
 }  // namespace belay
 

@@ -12,9 +12,10 @@
 
 namespace belay {
 
-/// Who put a handler there. Folds are strict with the user's configuration and lenient with
-/// extensions (spec: Vera, "When a hook fails").
-enum class origin : unsigned char { config, extension };
+/// Who put a handler there: the user's configuration, an extension, or the program that started this
+/// one conversation. Folds are lenient with extensions, and with nobody else (spec: Vera, "When a
+/// hook fails").
+enum class origin : unsigned char { config, extension, conversation };
 
 /// What people and folds know of a handler.
 struct handler_info {

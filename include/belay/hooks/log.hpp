@@ -19,7 +19,7 @@ namespace belay::hooks {
 ///     `subagentId`
 ///   - `index`: the hook's position among all of its phase, from 1
 ///   - `command`: the file name of an executable from config.json, or `extension`: the name of an
-///     extension's hook
+///     extension's hook, or `function`: `prepare_turn` or `before_turn_ends`, if a conversation has its own
 ///   - `error`: what went wrong, one sentence
 ///   - `consequence`, in the phases that decide: `ignored`, `blocked`, `patches_dropped`,
 ///     `turn_ended`

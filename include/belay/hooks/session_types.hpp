@@ -3,7 +3,9 @@
 
 // What a host tells a session: who it is, what a turn starts with, what the model gave back.
 
+#include <belay/core/any_handler.hpp>
 #include <belay/hooks/tool.hpp>
+#include <belay/hooks/turn_events.hpp>
 
 #include <optional>
 #include <string>
@@ -17,6 +19,13 @@ struct session_options {
     std::string workspace{};
     bool spawned = false;  ///< another agent started it; see also `session::create_subagent`
     bool bare = false;     ///< it runs no hook of any phase, and neither do its subagents
+
+    /// Functions for this conversation and its subagents alone, after the hooks that there are when
+    /// it is created; a bare one runs neither. They take any form that an async_chain takes. If
+    /// `prepare_turn` fails it blocks the turn; if `before_turn_ends` does, the turn ends with its reply
+    /// (spec: Vera, "Register from an extension").
+    any_handler<pre_turn> prepare_turn{};
+    any_handler<turn_ending> before_turn_ends{};
 };
 
 /// A conversation that another one starts.

@@ -31,6 +31,10 @@
 #include <vector>
 
 namespace belay {
+
+template <class E>
+class any_handler;
+
 namespace detail {
 
 template <class E>
@@ -75,7 +79,7 @@ template <class E, class Handler>
 struct awaiting;
 
 template <class E, class Handler>
-std::shared_ptr<async_handler<E>> erase(Handler handler)
+std::shared_ptr<async_handler<E>> erase_form(Handler handler)
 {
     static_assert(check_handler<E, Handler, waits::may>());
     if constexpr (immediate_handler<Handler, E>) {
@@ -86,6 +90,16 @@ std::shared_ptr<async_handler<E>> erase(Handler handler)
         return std::make_shared<awaiting<E, Handler>>(std::move(handler));
     } else {
         return nullptr;  // not reached: check_handler has said why
+    }
+}
+
+template <class E, class Handler>
+std::shared_ptr<async_handler<E>> erase(Handler handler)
+{
+    if constexpr (std::is_same_v<Handler, any_handler<E>>) {
+        return handler.shared();
+    } else {
+        return erase_form<E>(std::move(handler));
     }
 }
 

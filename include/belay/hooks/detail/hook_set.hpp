@@ -4,12 +4,11 @@
 // The hooks that sessions of one configuration share, and a function that is added to such sets.
 
 #include <belay/config.hpp>
+#include <belay/core/any_handler.hpp>
 #include <belay/core/async_chain.hpp>
 #include <belay/core/event.hpp>
-#include <belay/core/handler.hpp>
 #include <belay/core/observer_group.hpp>
 #include <belay/core/observers.hpp>
-#include <belay/core/reply.hpp>
 #include <belay/hooks/phase.hpp>
 
 #include <concepts>
@@ -76,21 +75,6 @@ public:
     using hook_lines::hook_lines;
 };
 
-// One function in several sets.
-template <class E, class Handler, bool TakesReply = std::invocable<Handler&, const E&, reply<E>>>
-struct shared_handler {
-    std::shared_ptr<Handler> handler;
-
-    auto operator()(const E& event) const { return (*handler)(event); }
-};
-
-template <class E, class Handler>
-struct shared_handler<E, Handler, true> {
-    std::shared_ptr<Handler> handler;
-
-    void operator()(const E& event, reply<E> answer) const { (*handler)(event, std::move(answer)); }
-};
-
 // What an extension registered: how it gets into a set, and out of it.
 struct extension_hook {
     std::function<handler_id(hook_set&)> add_to;
@@ -99,11 +83,8 @@ struct extension_hook {
     template <class E, class Handler>
     static extension_hook of(handler_info info, Handler handler)
     {
-        static_assert(belay::detail::check_handler<E, Handler, belay::detail::waits::may>());
-        shared_handler<E, Handler> shared{std::make_shared<Handler>(std::move(handler))};
-        return {[info = std::move(info), shared = std::move(shared)](hook_set& set) {
-                    return set.hooks_of<E>().add(info, shared);
-                },
+        return {[info = std::move(info), shared = any_handler<E>(std::move(handler))](
+                    hook_set& set) { return set.hooks_of<E>().add(info, shared); },
                 [](hook_set& set, handler_id id) { return set.hooks_of<E>().remove(id); }};
     }
 };

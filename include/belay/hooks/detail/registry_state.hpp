@@ -14,6 +14,7 @@
 #include <belay/hooks/extension.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/registry_options.hpp>
+#include <belay/hooks/session_types.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/json/object.hpp>
@@ -59,6 +60,9 @@ public:
     // An empty set, which no extension ever gets into.
     BELAY_DECL std::shared_ptr<hook_set> bare_set() const;
 
+    // What a conversation runs: the current set, or one like it with functions of its own.
+    BELAY_DECL std::shared_ptr<hook_set> set_for(session_options& who);
+
     const boost::asio::any_io_executor executor;
     const registry_options options;
     clock& time;
@@ -76,9 +80,11 @@ private:
     BELAY_DECL void put(registered& one, const std::shared_ptr<hook_set>& set);
     BELAY_DECL void end(activation& one);
     BELAY_DECL checked<void> take(std::shared_ptr<const config> configuration);
+    BELAY_DECL std::shared_ptr<hook_set> make_set(const std::vector<executable>& entries);
     BELAY_DECL void look_at_file();
 
     std::shared_ptr<hook_set> current_;    // of the last configuration that was within its limits
+    std::vector<executable> entries_;      // of that configuration
     std::shared_ptr<config_file> file_;    // that is followed
     std::shared_ptr<const config> taken_;  // from it
     std::vector<std::shared_ptr<activation>> activations_;

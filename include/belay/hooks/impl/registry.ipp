@@ -57,9 +57,9 @@ BELAY_DECL bool registry::deactivate(extension_id id)
 
 BELAY_DECL checked<session> registry::create_session(session_options options)
 {
-    auto hooks = state_->current();
+    state_->current();  // as it is now, in the file too
     if (state_->fault) return *state_->fault;
-    if (options.bare) hooks = state_->bare_set();
+    auto hooks = state_->set_for(options);
     return session(
         std::make_shared<detail::session_state>(state_, std::move(hooks), std::move(options)));
 }

@@ -93,19 +93,43 @@ BELAY_DECL checked<void> registry_state::take(std::shared_ptr<const config> conf
     }
     fault.reset();
 
+    auto made = make_set(*entries);
+    entries_ = *std::move(entries);
+    const auto before = std::exchange(current_, std::move(made));  // may come back when it goes
+    return {};
+}
+
+BELAY_DECL std::shared_ptr<hook_set> registry_state::make_set(
+    const std::vector<executable>& entries)
+{
     auto made = bare_set();
-    for (auto& entry : *entries) {
+    for (const auto& entry : entries) {
         with_event(entry.when, [&]<class E>(std::type_identity<E>) {
             handler_info info{.name = entry.name, .from = origin::config};
-            made->hooks_of<E>().add(std::move(info),
-                                    executable_handler<E>(std::move(entry), options.run));
+            made->hooks_of<E>().add(std::move(info), executable_handler<E>(entry, options.run));
         });
     }
     for (auto& one : extensions_) put(one, made);
     std::erase_if(sets_, [](const auto& set) { return set.expired(); });
     sets_.push_back(made);
-    const auto before = std::exchange(current_, std::move(made));  // may come back when it goes
-    return {};
+    return made;
+}
+
+BELAY_DECL std::shared_ptr<hook_set> registry_state::set_for(session_options& who)
+{
+    const auto prepare = std::exchange(who.prepare_turn, {});
+    const auto before_end = std::exchange(who.before_turn_ends, {});
+    if (who.bare) return bare_set();
+    if (!prepare && !before_end) return current_;
+    auto made = make_set(entries_);
+    const auto add = [&]<class E>(const any_handler<E>& own, std::string name) {
+        if (!own) return;
+        made->template hooks_of<E>().add({.name = std::move(name), .from = origin::conversation},
+                                         own);
+    };
+    add(prepare, "prepare_turn");
+    add(before_end, "before_turn_ends");
+    return made;
 }
 
 BELAY_DECL void registry_state::add(hook_id id, extension_hook hook)
@@ -216,6 +240,17 @@ BELAY_DECL void registry_state::put(registered& one, const std::shared_ptr<hook_
     one.places.emplace_back(set, one.hook.add_to(*set));
 }
 
+// By what a record names a hook.
+constexpr std::string_view key_of(origin from) noexcept
+{
+    switch (from) {
+    case origin::config: return "command";
+    case origin::extension: return "extension";
+    case origin::conversation: return "function";
+    }
+    return "";
+}
+
 BELAY_DECL void log_failure(log_sink* log, std::string_view event, const failure& why,
                             boost::json::object occasion, std::string_view consequence)
 {
@@ -225,7 +260,7 @@ BELAY_DECL void log_failure(log_sink* log, std::string_view event, const failure
     record.emplace("level", "warn");
     for (auto& [key, value] : occasion) record.emplace(key, std::move(value));
     record.emplace("index", why.handler.position);
-    record.emplace(why.handler.from == origin::config ? "command" : "extension", why.handler.name);
+    record.emplace(key_of(why.handler.from), why.handler.name);
     record.emplace("error", why.message);
     if (!consequence.empty()) record.emplace("consequence", consequence);
     log->on_record(record);
