@@ -6,7 +6,6 @@
 #include <boost/system/system_error.hpp>
 
 #include <utility>
-#include <variant>
 
 namespace agent {
 
@@ -21,99 +20,91 @@ void check(belay::error_code error)
     if (error) throw boost::system::system_error(error);
 }
 
+hooks::model_reply in_place_of_reply(const hooks::pre_turn::outcome& blocked)
+{
+    return {.text = blocked.blocked_text(), .stop = hooks::stop_reason::error};
+}
+
 }  // namespace
 
-conversation::conversation(hooks::session session, const script& what, const tools& runs,
-                           transcript& show, std::function<void()> before_turn)
+conversation::conversation(hooks::session session, hooks::turn_settings settings,
+                           const script& what, const tools& runs, transcript& show)
     : session_(std::move(session)),
+      settings_(std::move(settings)),
       script_(what),
       tools_(runs),
       show_(show),
-      before_turn_(std::move(before_turn))
+      subagents_(session_, script_, tools_, show_)
 {}
 
-asio::awaitable<bool> conversation::play()
+asio::awaitable<void> conversation::start(hooks::session_start::cause reason)
 {
-    bool played = false;
-    try {
-        co_await start();
-        for (const auto& entry : script_.conversation) {
-            if (const auto* spoken = std::get_if<turn>(&entry)) {
-                co_await take_turn(*spoken);
-            } else {
-                co_await compact(std::get<compaction>(entry));
-            }
-        }
-        played = true;
-    } catch (const boost::system::system_error& stopped) {
-        if (stopped.code() != belay::errc::cancelled) throw;
-    }
-    session_.close(script_.end);  // the session_end hooks: nothing waits for them
-    co_return played;
-}
-
-asio::awaitable<void> conversation::start()
-{
-    const auto said = co_await session_.async_start(script_.reason, use_awaitable);
-    show_.session_started(script_.reason, said);
+    const auto said = co_await session_.async_start(reason, use_awaitable);
+    show_.session_started(reason, said);
     add(message::role::user, said.message());
 }
 
-asio::awaitable<void> conversation::take_turn(const turn& spoken)
+asio::awaitable<hooks::model_reply> conversation::take_turn(const turn& spoken)
 {
-    before_turn_();
-    scripted_model model(spoken);
-    co_await answer(spoken.prompt, model);
+    scripted_model model(spoken.replies);
+    auto last = co_await answer(spoken.prompt, model);
     if (model.left() != 0) show_.replies_left(model.left());
+    co_return last;
 }
 
 // The model replies until it asks for no more tools, and no hook sends it back.
-asio::awaitable<void> conversation::answer(const std::string& prompt, scripted_model& model)
+asio::awaitable<hooks::model_reply> conversation::answer(const std::optional<std::string>& prompt,
+                                                         scripted_model& model)
 {
-    if (!co_await begin_turn(prompt)) co_return;
+    const auto begun = co_await begin_turn(prompt);
+    if (begun.blocked) co_return in_place_of_reply(begun);
     for (;;) {
         const auto reply = model.ask(messages_, session_.settings());
         show_.reply(reply);
         add(message::role::assistant, reply.text);
 
         if (reply.calls.empty()) {
-            if (co_await end_turn(reply)) co_return;
+            if (co_await end_turn(reply)) co_return reply;
             continue;
         }
         co_await run_tools(reply);
-        for (const auto& joining : model.last().joining) {
-            if (!co_await join_turn(joining)) co_return;
+        for (const auto& prompt_of_person : model.last().joining) {
+            const auto joined = co_await join_turn(prompt_of_person);
+            if (joined.blocked) co_return in_place_of_reply(joined);
         }
         if (const auto& due = model.last().compact) co_await compact(*due);
     }
 }
 
-asio::awaitable<bool> conversation::begin_turn(const std::string& prompt)
+asio::awaitable<hooks::pre_turn::outcome> conversation::begin_turn(
+    const std::optional<std::string>& prompt)
 {
-    show_.prompt(prompt);
-    add(message::role::user, prompt);
-    hooks::turn_settings settings{script_.model, script_.reasoning_effort, script_.tools};
-    const auto said =
-        co_await session_.async_begin_turn(prompt, std::move(settings), use_awaitable);
-    co_return prompt_taken(said);
+    if (prompt) hear(*prompt);
+    auto said = co_await session_.async_begin_turn(prompt, settings_, use_awaitable);
+    take(said);
+    co_return said;
 }
 
-asio::awaitable<bool> conversation::join_turn(const std::string& prompt)
+asio::awaitable<hooks::pre_turn::outcome> conversation::join_turn(const std::string& prompt)
 {
-    show_.prompt(prompt);
-    add(message::role::user, prompt);
-    const auto said =
+    hear(prompt);
+    auto said =
         co_await session_.async_add_prompt(prompt, hooks::arrival::during_turn, use_awaitable);
-    co_return prompt_taken(said);
+    take(said);
+    co_return said;
 }
 
-// False: a hook has blocked the prompt, and the turn has ended.
-bool conversation::prompt_taken(const hooks::pre_turn::outcome& said)
+void conversation::hear(const std::string& prompt)
+{
+    show_.prompt(prompt);
+    add(message::role::user, prompt);
+}
+
+void conversation::take(const hooks::pre_turn::outcome& said)
 {
     show_.prompt_taken(said);
     for (const auto& added : said.contexts) add(message::role::user, added.context);
     if (said.blocked) add(message::role::assistant, said.blocked_text());
-    return !said.blocked;
 }
 
 // False: a hook sends the model back.
@@ -129,7 +120,9 @@ asio::awaitable<void> conversation::run_tools(const hooks::model_reply& reply)
 {
     hooks::tool_host host;
     host.permit = [this](const hooks::tool_call& call) { return ask_person(call); };
-    host.run = [this](const hooks::tool_call& call) { return tools_.run(call); };
+    host.run = [this](const hooks::tool_call& call) {
+        return call.name == "agent" ? subagents_.run(call) : tools_.run(call);
+    };
 
     const auto records = co_await session_.async_run_tools(reply, std::move(host), use_awaitable);
     show_.calls(reply.calls, records);
@@ -147,6 +140,36 @@ asio::awaitable<void> conversation::compact(const compaction& what)
     const auto said = co_await session_.async_finish_compaction(use_awaitable);
     show_.session_started(hooks::session_start::cause::compacted, said);
     add(message::role::user, said.message());
+}
+
+// What a subagent hands back begins a turn if there are replies to it. No person has sent it: no
+// pre_turn hook runs.
+asio::awaitable<void> conversation::wait_for(const waiting& what)
+{
+    const auto result = co_await subagents_.wait_for(what.subagent);
+    if (result) hear(what.subagent + " hands back: " + *result);
+    if (what.replies.empty()) co_return;
+    if (!result) co_return show_.replies_left(what.replies.size());
+    const turn delivered{std::nullopt, what.replies};
+    co_await take_turn(delivered);
+}
+
+void conversation::stop(const stopping& what)
+{
+    subagents_.stop(what.subagent);
+}
+
+void conversation::hand_back(const hooks::model_reply& last)
+{
+    using result = hooks::subagent_finished::result;
+    const bool completed = last.stop == hooks::stop_reason::end;
+    check(session_.hand_back(completed ? result::completed : result::error, last.text));
+}
+
+void conversation::close(hooks::session_end::cause reason)
+{
+    session_.close(reason);
+    subagents_.show_rest();
 }
 
 // The person's answer is in the script.

@@ -10,42 +10,62 @@
 
 #include "script.hpp"
 #include "scripted_model.hpp"
+#include "subagents.hpp"
 #include "tools.hpp"
 #include "transcript.hpp"
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace agent {
 
+/// Whatever a person or a starter does with an agent. An operation that was cancelled, or that comes
+/// after `close`, throws boost::system::system_error.
 class conversation {
 public:
-    /// `before_turn` is called before each turn. What is given by reference must outlive `play`.
-    conversation(belay::hooks::session session, const script& what, const tools& runs,
-                 transcript& show, std::function<void()> before_turn);
+    /// `settings` are what each turn begins with. What is given by reference must outlive this.
+    conversation(belay::hooks::session session, belay::hooks::turn_settings settings,
+                 const script& what, const tools& runs, transcript& show);
 
-    /// Plays the script from session_start to session_end. False if it was cancelled on the way.
-    boost::asio::awaitable<bool> play();
+    boost::asio::awaitable<void> start(belay::hooks::session_start::cause reason);
 
-private:
-    boost::asio::awaitable<void> start();
-    boost::asio::awaitable<void> take_turn(const turn& spoken);
-    boost::asio::awaitable<void> answer(const std::string& prompt, scripted_model& model);
-    boost::asio::awaitable<bool> begin_turn(const std::string& prompt);
-    boost::asio::awaitable<bool> join_turn(const std::string& prompt);
-    boost::asio::awaitable<bool> end_turn(const belay::hooks::model_reply& reply);
-    boost::asio::awaitable<void> run_tools(const belay::hooks::model_reply& reply);
+    /// The last reply, or what stands in its place if a hook has blocked a prompt.
+    boost::asio::awaitable<belay::hooks::model_reply> take_turn(const turn& spoken);
+
     boost::asio::awaitable<void> compact(const compaction& what);
 
-    bool prompt_taken(const belay::hooks::pre_turn::outcome& said);
+    boost::asio::awaitable<void> wait_for(const waiting& what);
+    void stop(const stopping& what);
+
+    /// Of a subagent: its starter gets the last reply of its work.
+    void hand_back(const belay::hooks::model_reply& last);
+
+    /// Stops the turn, if one is running. No hook is waited for.
+    void cancel_turn() { session_.cancel_turn(); }
+
+    /// With its subagents. Nothing waits for the session_end hooks.
+    void close(belay::hooks::session_end::cause reason);
+
+private:
+    boost::asio::awaitable<belay::hooks::model_reply> answer(
+        const std::optional<std::string>& prompt, scripted_model& model);
+    boost::asio::awaitable<belay::hooks::pre_turn::outcome> begin_turn(
+        const std::optional<std::string>& prompt);
+    boost::asio::awaitable<belay::hooks::pre_turn::outcome> join_turn(const std::string& prompt);
+    boost::asio::awaitable<bool> end_turn(const belay::hooks::model_reply& reply);
+    boost::asio::awaitable<void> run_tools(const belay::hooks::model_reply& reply);
+
+    void hear(const std::string& prompt);
+    void take(const belay::hooks::pre_turn::outcome& said);
     belay::hooks::permission ask_person(const belay::hooks::tool_call& call) const;
     void add(message::role from, const std::string& text);
 
     belay::hooks::session session_;
+    belay::hooks::turn_settings settings_;
     const script& script_;
     const tools& tools_;
     transcript& show_;
-    std::function<void()> before_turn_;
+    subagents subagents_;
     std::vector<message> messages_;  // what the model is sent
 };
 

@@ -56,22 +56,39 @@ private:
         script_.bare = entry.boolean("bare").value_or(false);
     }
 
-    std::variant<turn, compaction> read_entry(const json_node& node)
+    script::entry read_entry(const json_node& node)
     {
-        const auto entry = node.object({"prompt", "replies", "compact"});
-        if (const auto compact = entry.find("compact")) {
-            if (entry.find("prompt") || entry.find("replies")) {
-                entry.fail(
-                    "it is either a turn, with \"prompt\" and \"replies\", or a \"compact\"");
-            }
-            return read_compaction(*compact, hooks::pre_compact::cause::manual);
+        const auto entry = node.object({"prompt", "replies", "compact", "wait", "stop"});
+        const auto compact = entry.find("compact");
+        const auto wait = entry.find("wait");
+        const auto stop = entry.find("stop");
+        const auto turns = entry.find("prompt") || (entry.find("replies") && !wait);
+        if (turns + compact.has_value() + wait.has_value() + stop.has_value() > 1) {
+            entry.fail(
+                "it is one of these: a \"prompt\" with \"replies\", a \"compact\", a \"wait\" "
+                "that may have \"replies\", a \"stop\"");
         }
-        turn spoken;
-        spoken.prompt = entry.required("prompt").filled_text();
-        for (const auto& one : entry.required("replies").list()) {
-            spoken.replies.push_back(read_reply(one));
+        if (compact) return read_compaction(*compact, hooks::pre_compact::cause::manual);
+        if (wait) return waiting{read_subagent(*wait), read_replies(entry.list("replies"))};
+        if (stop) return stopping{read_subagent(*stop)};
+        auto prompt = entry.required("prompt").filled_text();
+        return turn{std::move(prompt), read_replies(entry.required("replies").list())};
+    }
+
+    std::string read_subagent(const json_node& node) const
+    {
+        auto name = node.filled_text();
+        if (!in_background_.contains(name)) {
+            node.fail("no call before it starts a subagent of that name in the background");
         }
-        return spoken;
+        return name;
+    }
+
+    std::vector<reply> read_replies(const std::vector<json_node>& nodes)
+    {
+        std::vector<reply> replies;
+        for (const auto& one : nodes) replies.push_back(read_reply(one));
+        return replies;
     }
 
     reply read_reply(const json_node& node)
@@ -106,14 +123,33 @@ private:
 
     hooks::tool_call read_call(const json_node& node)
     {
-        const auto entry = node.object({"id", "name", "input", "denied"});
+        const auto entry = node.object({"id", "name", "input", "denied", "replies"});
         hooks::tool_call call;
         call.id = entry.filled_text("id").value_or("call_" + std::to_string(ids_.size() + 1));
         call.name = entry.required("name").filled_text();
         call.input = entry.required("input").raw_object();
         if (!ids_.insert(call.id).second) entry.fail("another call has the id \"" + call.id + "\"");
         if (auto why = entry.filled_text("denied")) script_.denied[call.id] = *std::move(why);
+        if (call.name == "agent") {
+            read_task(entry, call.id);
+        } else if (entry.find("replies")) {
+            entry.fail("only a call of \"agent\" has \"replies\"");
+        }
         return call;
+    }
+
+    // What a subagent has to do, and what its model will say.
+    void read_task(const json_object& call, const std::string& id)
+    {
+        const auto input = call.required("input").object({"name", "prompt", "background"});
+        const auto name = input.required("name").filled_text();
+        input.required("prompt").filled_text();
+        const bool background = input.boolean("background").value_or(false);
+
+        const auto of_this_agent = std::exchange(in_background_, {});
+        script_.of_subagents[id] = read_replies(call.required("replies").list());
+        in_background_ = of_this_agent;
+        if (background) in_background_.insert(name);
     }
 
     compaction read_compaction(const json_node& node, hooks::pre_compact::cause otherwise)
@@ -131,6 +167,7 @@ private:
 
     script script_;
     std::set<std::string> ids_;
+    std::set<std::string> in_background_;  // the subagents that can be waited for
 };
 
 }  // namespace

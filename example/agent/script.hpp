@@ -34,22 +34,38 @@ struct reply {
 };
 
 struct turn {
-    std::string prompt;
+    std::optional<std::string> prompt;  ///< none: it begins with what a subagent has handed back
     std::vector<reply> replies;
 };
 
+/// The person waits for what a background subagent hands back.
+struct waiting {
+    std::string subagent;
+    std::vector<reply> replies;  ///< to it; none: the conversation goes on with the next prompt
+};
+
+/// The person stops a background subagent.
+struct stopping {
+    std::string subagent;
+};
+
 struct script {
+    using entry = std::variant<turn, compaction, waiting, stopping>;
+
     std::string session_id = "sess_1";
     belay::hooks::session_start::cause reason = belay::hooks::session_start::cause::start;
     belay::hooks::session_end::cause end = belay::hooks::session_end::cause::closed;
     std::string model = "example/scripted";
     std::optional<std::string> reasoning_effort;
-    std::vector<std::string> tools = {"bash", "read", "write"};
+    std::vector<std::string> tools = {"agent", "bash", "read", "write"};
     bool bare = false;
 
     std::map<std::string, std::string> files;  ///< what the workspace holds at first, by path
-    std::vector<std::variant<turn, compaction>> conversation;
-    std::map<std::string, std::string> denied;  ///< the calls that the person denies, and why
+    std::vector<entry> conversation;
+
+    // By the id of a call:
+    std::map<std::string, std::string> denied;               ///< why the person denies it
+    std::map<std::string, std::vector<reply>> of_subagents;  ///< what the subagent's model says
 };
 
 /// Reads a script. Throws bad_input, whose message names the file and the line and column, or the

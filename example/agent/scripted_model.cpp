@@ -12,7 +12,7 @@ hooks::model_reply scripted_model::ask(const std::vector<message>&, const hooks:
         given.text = "(The script has no further reply.)";
         return given;
     }
-    const auto& written = spoken_.replies[said_++];
+    const auto& written = replies_[said_++];
     given.text = written.text;
     given.calls = written.calls;
     given.stop = given.calls.empty() ? written.stop : hooks::stop_reason::tool_use;

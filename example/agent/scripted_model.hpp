@@ -20,20 +20,20 @@ struct message {
 /// Stands where a model would be called, and says what the script says.
 class scripted_model {
 public:
-    explicit scripted_model(const turn& spoken) : spoken_(spoken) {}
+    explicit scripted_model(const std::vector<reply>& replies) : replies_(replies) {}
 
     /// The next reply. A turn that goes on after its last one gets a reply with stop_reason::error.
     belay::hooks::model_reply ask(const std::vector<message>& messages,
                                   const belay::hooks::turn_settings& settings);
 
     /// What else happens while the tools of the last reply run.
-    const reply& last() const noexcept { return spoken_.replies[said_ - 1]; }
+    const reply& last() const noexcept { return replies_[said_ - 1]; }
 
     /// How many replies have not been given.
-    std::size_t left() const noexcept { return spoken_.replies.size() - said_; }
+    std::size_t left() const noexcept { return replies_.size() - said_; }
 
 private:
-    const turn& spoken_;
+    const std::vector<reply>& replies_;
     std::size_t said_ = 0;
 };
 

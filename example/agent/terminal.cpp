@@ -2,6 +2,7 @@
 
 #include <belay/process/utf8.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -92,6 +93,18 @@ void terminal::text(int indent, std::string_view margin, std::string_view lines,
         line(indent, dim(margin), styled{how, lines.substr(0, end)});
         if (end == std::string_view::npos) return;
         lines.remove_prefix(end + 1);
+    }
+}
+
+void terminal::block(int indent, std::string_view margin, std::string_view shown)
+{
+    while (!shown.empty()) {
+        const auto line = shown.substr(0, shown.find('\n'));
+        out_ << std::string(static_cast<std::size_t>(indent), ' ');
+        put(dim(margin));
+        if (!line.empty()) out_ << ' ' << line;
+        out_ << '\n';
+        shown.remove_prefix(std::min(line.size() + 1, shown.size()));
     }
 }
 

@@ -48,8 +48,13 @@ public:
     void text(int indent, std::string_view margin, std::string_view lines, std::size_t most,
               style how = style::plain);
 
+    /// What another terminal has shown, each line after `margin` and a space.
+    void block(int indent, std::string_view margin, std::string_view shown);
+
     void gap() { out_ << '\n'; }
     void flush() { out_.flush(); }
+
+    bool has_colours() const noexcept { return colours_; }
 
 private:
     void put(std::string_view text) { put(styled{style::plain, text}); }

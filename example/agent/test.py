@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays conversations with the agent and looks at what a person gets to see.
 
-    test.py AGENT [default_conversation | other_conversations | bad_input]...
+    test.py AGENT [default_conversation | other_conversations | subagents | extensions | bad_input]...
 """
 
 import json
@@ -49,8 +49,8 @@ class Case(unittest.TestCase):
         file.write_text("#!/bin/sh\nevent=$(cat)\n" + body + "\n")
         file.chmod(0o755)
         config = self.folder / "home/config.json"
-        document = json.loads(config.read_text()) if config.exists() else {"hooks": []}
-        document["hooks"].append({"phase": phase, "argv": [name], "timeout_ms": 20000, **entry})
+        document = json.loads(config.read_text()) if config.exists() else {}
+        document.setdefault("hooks", []).append({"phase": phase, "argv": [name], "timeout_ms": 20000, **entry})
         config.write_text(json.dumps(document))
 
     def play(self, *conversation, status=0, **others):
@@ -69,12 +69,28 @@ class Case(unittest.TestCase):
             at = found.end()
 
 
-def call(name, denied=None, **input):
+def call(name, /, denied=None, **input):
     return {"name": name, "input": input, **({"denied": denied} if denied else {})}
 
 
+def said(replies):
+    return [{"text": r} if isinstance(r, str) else r for r in replies]
+
+
 def turn(prompt, *replies):
-    return {"prompt": prompt, "replies": [{"text": r} if isinstance(r, str) else r for r in replies]}
+    return {"prompt": prompt, "replies": said(replies)}
+
+
+def agent(name, prompt, *replies, **others):
+    return {**call("agent", name=name, prompt=prompt, **others), "replies": said(replies)}
+
+
+def wait_until(true):
+    deadline = time.monotonic() + 60
+    while not true():
+        if time.monotonic() > deadline:
+            raise AssertionError("it has not come to pass")
+        time.sleep(0.01)
 
 
 class default_conversation(Case):
@@ -130,6 +146,42 @@ class default_conversation(Case):
             r"^ +Tool not offered: bash$",
             r"read  \.\./\.\./etc/hostname$",
             r"not in the workspace",
+            r"^> How deep does the wreck lie\?",
+            r"\+ Land ho: wreck · lookout$",
+            r"bash  pip install ./sextant$",
+            r"blocked by quarantine: Nothing comes aboard before it has been looked at\.$",
+            r"bash  for chart in ",
+            r"blocked by lookout: the shell cannot read this command$",
+            r"syntax error",
+            r"lies probably deep enough\.$",
+            r"\+ Sent back to look, not to guess · lookout$",
+            r"^  Two fathoms",
+            r"^> Note that for the pilot\.$",
+            r"^  I will write it down\.$",
+            r"\+ keep-promises continued the turn$",
+            r"\| wrote 31 bytes to pilot.txt$",
+            r"^  It is in pilot.txt\.$",
+            r"^> Have the charts counted",
+            r"^  clerk: session_start: start$",
+            r"^  clerk: > Count the charts\.$",
+            r"^  clerk:   I will count them\.$",
+            r"^  clerk:   \+ keep-promises continued the turn$",
+            r"^  clerk:   \* bash  ls attic charts",
+            r"^  clerk:       \| 2$",
+            r"^  clerk:       blocked by chart-guard: Charts are never deleted",
+            r"^  clerk:   There are two charts, and both stay\.$",
+            r"^  \* agent  boatswain: Trim the lamps\.$",
+            r"\| boatswain is at work in the background$",
+            r"^  \* agent  clerk: Count the charts\.$",
+            r"\| There are two charts, and both stay\.$",
+            r"^  Two charts\. The lamps are being trimmed\.$",
+            r"^  boatswain: > Trim the lamps\.$",
+            r"^  boatswain:   All lamps burn\.$",
+            r"^> boatswain hands back: All lamps burn\.$",
+            r"^  The lamps burn, too\.$",
+            r"^  \* agent  boatswain: Hoist the flag\.$",
+            r"^  boatswain:       \| flag hoisted$",
+            r"^> boatswain hands back: The flag is up\.$",
             r"^/compact: 5200 tokens",
             r"^session_start: compacted$",
             r"Keep replies short\.$",
@@ -137,8 +189,6 @@ class default_conversation(Case):
             r"\| wrote 38 bytes to watch.txt$",
             r"write  manifest.csv$",
             r"customs failed: Command hook exited with status 4; the call was blocked$",
-            r"bash  sudo mount /dev/stores$",
-            r"blocked by no-sudo: nobody is root on this ship$",
             r"bash  mail",
             r"denied: .*not before the captain has seen it",
             r"^> And a third watch, please\.$",
@@ -149,21 +199,53 @@ class default_conversation(Case):
             r"^> The new password is",
             r"blocked by discretion: That message holds a password\.$",
             r"the model was not called$",
+            r"^seen by the lookout$",
             r"^runtime/logs/host.jsonl$",
             r'"type":"session_start_hook_failed".*"command":"weather-glass"',
-            r"^runtime/logs/ship.log$",
-            r"pre_compact \(manual\): tokens 5200$",
-            r"session_end \(closed\): turns \d+$",
         )
 
+    def log(self, name):
+        """Its lines, which have no order: nothing waits for what only watches."""
+        text = self.text[self.text.index(f"\n{name}\n"):].strip().split("\n\n")[0]
+        return sorted(line.strip() for line in text.splitlines()[1:])
+
+    def test_an_extension_sees_every_turn_every_subagent_and_every_end(self):
+        self.assertEqual(self.log("seen by the lookout"), sorted([
+            "sess_harbour: closed, turns: 10",
+            "sess_harbour: turn 10: error",
+            *(f"sess_harbour: turn {turn}: completed" for turn in (1, 2, 3, 4, 5, 6, 7, 7, 8, 9)),
+            "sess_harbour/boatswain: closed, turns: 2",
+            "sess_harbour/boatswain: turn 1: completed",
+            "sess_harbour/boatswain: turn 2: completed",
+            "sess_harbour/boatswain handed back: All lamps burn.",
+            "sess_harbour/boatswain handed back: The flag is up.",
+            "sess_harbour/clerk: closed, turns: 1",
+            "sess_harbour/clerk: turn 1: completed",
+            "sess_harbour/clerk handed back: There are two charts, and both stay.",
+        ]))
+
+    def test_executables_see_them_too(self):
+        self.assertEqual(self.log("runtime/logs/ship.log"), [
+            "pre_compact reason=manual tokens=5200",
+            "session_end sessionId=sess_harbour reason=closed turns=10",
+            "session_end sessionId=sess_harbour/boatswain reason=closed turns=2",
+            "session_end sessionId=sess_harbour/clerk reason=closed turns=1",
+            "subagent_finished subagentId=sess_harbour/boatswain outcome=completed",
+            "subagent_finished subagentId=sess_harbour/boatswain outcome=completed",
+            "subagent_finished subagentId=sess_harbour/clerk outcome=completed",
+        ])
+
     def test_what_hooks_hide_is_not_shown(self):
-        for hidden in ("tk-48151623", "Times of high water are given", "You said done", "Noted."):
+        for hidden in ("tk-48151623", "Times of high water are given", "You said done", "You have said",
+                       "The wreck lies at", "Do not guess", "Noted."):
             self.assertNotIn(hidden, self.text)
 
     def test_the_next_run_prints_the_same(self):
         def comparable(text):
             text = re.sub(r"belay_agent\.\w{6}", "SCRATCH", text)
-            return re.sub(r"ran for \d+ ms", "ran", text)
+            text = re.sub(r"ran for \d+ ms", "ran", text)
+            conversation, logs = text.split("\nseen by the lookout\n")
+            return conversation, sorted(logs.splitlines())  # what only watches has no order
 
         self.assertEqual(comparable(run().stdout.decode()), comparable(self.text))
 
@@ -174,6 +256,15 @@ class default_conversation(Case):
 
 
 class other_conversations(Case):
+    def test_the_script_of_the_readme_is_played(self):
+        script = self.folder / "script.json"
+        script.write_text(re.search(r"```json\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)[1])
+        ended = run(script, "--home", self.folder / "home")
+        self.assertEqual((ended.returncode, ended.stderr), (0, b""))
+        self.assertInOrder(ended.stdout.decode(), r"\| first line$", r"denied: not the notes$", r"^> Be careful, please\.$",
+                           r"^automatic compaction", r"^> clerk hands back: There is one\.$", r"^/compact")
+        self.assertNotIn("not played", ended.stdout.decode())
+
     def test_a_home_without_config_has_no_hooks(self):
         text = self.play(turn("Hello.", {"calls": [call("bash", command="echo aye")]}, "Good."))
         self.assertInOrder(text, r"hooks +0 in", r"^> Hello", r"\| aye$", r"^  Good\.$")
@@ -329,6 +420,22 @@ echo '{{"power":"observe"}}'""")
         self.assertEqual(len(re.findall(r"^! .*config\.json", text, re.MULTILINE)), 1)
         self.assertInOrder(text, r"^  A\.$", r"^! .*config\.json", r"^  C\.$")
 
+    def test_what_only_watches_is_looked_up_at_the_event(self):
+        self.hook("turn_ending", "rewrite", """cd "$(dirname "$0")/.." && mv later.json config.json
+echo '{"power":"observe"}'""")
+        (self.folder / "home/hooks/late").write_text('#!/bin/sh\ncat >"$(dirname "$0")/seen"\n')
+        (self.folder / "home/hooks/late").chmod(0o755)
+        (self.folder / "home/later.json").write_text(
+            json.dumps({"hooks": [{"phase": "session_end", "argv": ["late"], "timeout_ms": 20000}]}))
+        self.play(turn("Go.", "Well."))
+        self.assertEqual(json.loads((self.folder / "home/hooks/seen").read_text())["turns"], 1)
+
+    def test_what_watches_the_end_is_waited_for(self):
+        self.hook("session_end", "slow", """sleep 0.5; echo slow >>"$(dirname "$0")/seen"; exit 7""")
+        text = self.play(turn("Go.", "Well."))
+        self.assertEqual((self.folder / "home/hooks/seen").read_text(), "slow\n")
+        self.assertInOrder(text, r'"type":"session_end_hook_failed".*status 7')
+
     def test_a_trace_shows_what_each_hook_said(self):
         self.hook("pre_turn", "first", """echo '{"power":"block","reason":"no"}'""")
         self.hook("pre_turn", "second", "exit 1")
@@ -425,17 +532,216 @@ echo '{{"power":"observe"}}'""")
 
         for first in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             agent = subprocess.Popen([AGENT, script, "--home", self.folder / "home"],
-                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             hooks = [started()]
             agent.send_signal(first)
             hooks.append(started())  # session_end runs, and does not want to end
             agent.send_signal(first)
-            self.assertEqual(agent.communicate(timeout=25), (None, b""))
-            self.assertEqual(agent.returncode, 130)
+            text, errors = agent.communicate(timeout=25)
+            self.assertEqual((agent.returncode, errors), (130, ""))
+            self.assertInOrder(text, r"^! interrupted$", r"^! hooks that were cut off: 1$", r'"session_end_hook_failed"')
             deadline = time.monotonic() + 60
             while any(map(is_alive, hooks)):
                 self.assertLess(time.monotonic(), deadline, "a hook outlived the agent")
                 time.sleep(0.01)
+
+
+class subagents(Case):
+    def spy(self, *phases):
+        for phase in phases:
+            self.hook(phase, "spy-" + phase, """printf '%s\\n' "$event" >>"$(dirname "$0")/seen"
+[ "${0%_turn}" = "$0" ] || echo '{"power":"observe"}'""")
+
+    def seen(self, phase):
+        """The events of a phase that a spy has seen, in the order of their sessions."""
+        file = self.folder / "home/hooks/seen"
+        events = map(json.loads, file.read_text().splitlines()) if file.exists() else []
+        return sorted((event for event in events if event["type"] == phase),
+                      key=lambda event: event.get("sessionId", ""))
+
+    def test_one_that_is_waited_for_hands_its_last_reply_back(self):
+        self.spy("subagent_finished", "session_end")
+        text = self.play(turn("Go.", {"calls": [agent("ann", "Look.", {"calls": [call("bash", command="echo x")]}, "Seen.")]},
+                              "Well."))
+        self.assertInOrder(text, r"^  ann: > Look\.$", r"^  ann:   \* bash  echo x$", r"^  ann:       \| x$", r"^  ann:   Seen\.$",
+                           r"^  \* agent  ann: Look\.$", r"^      \| Seen\.$", r"^  Well\.$")
+        workspace = re.search(r"workspace +(\S+)", text)[1]
+        self.assertEqual(self.seen("subagent_finished"), [
+            {"type": "subagent_finished", "parentSessionId": "sess_1", "subagentId": "sess_1/ann", "workspace": workspace,
+             "background": False, "outcome": "completed", "text": "Seen."}])
+        ends = {"type": "session_end", "workspace": workspace, "reason": "closed", "turns": 1}
+        self.assertEqual(self.seen("session_end"), [{**ends, "sessionId": "sess_1", "spawned": False},
+                                                    {**ends, "sessionId": "sess_1/ann", "spawned": True}])
+
+    def test_one_in_the_background_hands_back_after_each_work(self):
+        self.spy("subagent_finished", "pre_turn")
+        text = self.play(
+            turn("Go.", {"calls": [agent("bob", "One.", "First.", background=True)]}, "Well."),
+            {"wait": "bob", "replies": [{"text": "Heard of the first."}]},
+            turn("On.", {"calls": [agent("bob", "Two.", "Second.")]}, "Fine."),
+            {"wait": "bob"},
+            {"wait": "bob"},
+        )
+        self.assertInOrder(text, r"\| bob is at work in the background$", r"^  Well\.$", r"^  bob:   First\.$",
+                           r"^> bob hands back: First\.$", r"^  Heard of the first\.$", r"^> On\.$", r"^  Fine\.$",
+                           r"^  bob:   Second\.$", r"^> bob hands back: Second\.$", r"\(bob has handed nothing back\)$")
+        finished = self.seen("subagent_finished")
+        self.assertEqual([(one["background"], one["text"]) for one in finished], [(True, "First."), (True, "Second.")])
+        # A delivery is no prompt: no pre_turn hook has seen it.
+        prompts = [(one["prompt"], one["spawned"]) for one in self.seen("pre_turn")]
+        self.assertEqual(prompts, [("Go.", False), ("On.", False), ("One.", True), ("Two.", True)])
+
+    def test_works_that_are_due_together_are_handed_back_once(self):
+        self.spy("subagent_finished")
+        text = self.play(
+            turn("Go.", {"calls": [agent("bob", "One.", "First.", background=True), agent("bob", "Two.", "Second.")]}, "Well."),
+            {"wait": "bob"},
+        )
+        self.assertInOrder(text, r"^  bob:   First\.$", r"^  bob:   Second\.$", r"^> bob hands back: Second\.$")
+        self.assertEqual([one["text"] for one in self.seen("subagent_finished")], ["Second."])
+
+    def test_one_that_is_stopped_hands_nothing_back_but_may_go_on(self):
+        self.spy("subagent_finished")
+        text = self.play(
+            turn("Go.",
+                 {"calls": [agent("bob", "One.", {"calls": [call("bash", command="touch at_work; sleep 1000")]}, "Never said.",
+                                  background=True),
+                            call("bash", command="until [ -e at_work ]; do sleep 0.01; done")]},
+                 "Well."),
+            {"stop": "bob"},
+            {"stop": "bob"},
+            {"wait": "bob", "replies": [{"text": "Never said."}]},
+            {"stop": "bob"},
+            turn("On.", {"calls": [agent("bob", "Two.", "Second.")]}, "Fine."),
+            {"wait": "bob"},
+        )
+        self.assertInOrder(text, r"^  Well\.$", r"\(bob is stopped\)$", r"^  bob: > One\.$", r"\(bob has handed nothing back\)$",
+                           r"1 reply of the script not played", r"\(bob is not at work\)$", r"^> bob hands back: Second\.$")
+        self.assertNotIn("Never said.", text)
+        self.assertEqual([one["text"] for one in self.seen("subagent_finished")], ["Second."])
+
+    def test_one_that_is_closed_at_work_hands_nothing_back(self):
+        self.spy("subagent_finished", "session_end")
+        text = self.play(
+            turn("Go.",
+                 {"calls": [agent("bob", "One.", {"calls": [call("bash", command="touch at_work; sleep 1000")]}, "Never said.",
+                                  background=True),
+                            call("bash", command="until [ -e at_work ]; do sleep 0.01; done")]},
+                 "Well."))
+        self.assertInOrder(text, r"^  Well\.$", r"^  bob: > One\.$", r"\(bob was still at work\)$")
+        self.assertEqual(self.seen("subagent_finished"), [])
+        self.assertEqual([one["spawned"] for one in self.seen("session_end")], [False, True])
+
+    def test_one_that_fails_hands_back_an_error(self):
+        self.spy("subagent_finished")
+        self.hook("pre_turn", "guard", """case $event in *Secret*) echo '{"power":"block","reason":"no secrets"}' ;;
+*) echo '{"power":"observe"}' ;; esac""")
+        text = self.play(turn("Go.", {"calls": [agent("ann", "Look.", {"text": "Alas.", "stop": "error"}),
+                                                agent("eve", "Secret.", "Never said.")]}, "Well."))
+        self.assertInOrder(text, r"^  \* agent  ann", r"\| Alas\.$", r"^  \* agent  eve",
+                           r"\| pre_turn hook blocked this turn: no secrets$")
+        self.assertEqual({(one["outcome"], one["text"]) for one in self.seen("subagent_finished")},
+                         {("error", "Alas."), ("error", "pre_turn hook blocked this turn: no secrets")})
+
+    def test_a_subagent_may_start_one_of_its_own(self):
+        self.spy("subagent_finished")
+        text = self.play(turn("Go.", {"calls": [agent("ann", "Ask.", {"calls": [agent("joe", "Look.", "Seen.")]}, "Asked.")]}, "Well."))
+        self.assertInOrder(text, r"^  ann: > Ask\.$", r"^  ann:   joe:   Seen\.$", r"^  ann:   \* agent  joe: Look\.$", r"^  ann:   Asked\.$")
+        self.assertEqual({(one["parentSessionId"], one["subagentId"]) for one in self.seen("subagent_finished")},
+                         {("sess_1", "sess_1/ann"), ("sess_1/ann", "sess_1/ann/joe")})
+
+    def test_hooks_decide_about_the_call_itself(self):
+        self.hook("pre_tool_use", "guard", """case $event in
+*'"name":"bob"'*) echo '{"power":"block","reason":"nobody leaves"}' ;;
+*'"name":"ann"'*) echo '{"power":"mutate","input":{"name":"ann","prompt":"Look twice."}}' ;;
+*) echo '{"power":"mutate","input":{}}' ;;
+esac""")
+        text = self.play(
+            turn("Go.", {"calls": [agent("bob", "One.", "Never said.", background=True), agent("ann", "Look.", "Seen."),
+                                   agent("eve", "Look.", "Never said.")]}, "Well."),
+            {"wait": "bob"},
+        )
+        self.assertInOrder(text, r"^  ann: > Look twice\.$", r"blocked by guard: nobody leaves$", r"\| Seen\.$",
+                           r'agent: the input has no string "name"$', r"\(there is no subagent bob\)$")
+        self.assertNotIn("Never said.", text)
+
+    def test_an_interrupt_stops_them_too(self):
+        self.spy("subagent_finished", "session_end")
+        script = self.script(turn("Go.", {"calls": [
+            agent("bob", "One.", {"calls": [call("bash", command="sleep 1000")]}, "Never said.", background=True),
+            agent("ann", "Two.", {"calls": [call("bash", command=f"echo $$ >'{self.folder}/at_work'; sleep 1000")]}, "Never said."),
+        ]}, "Never said."))
+        agent_process = subprocess.Popen([AGENT, script, "--home", self.folder / "home"],
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: (self.folder / "at_work").exists())
+        agent_process.send_signal(signal.SIGINT)
+        text, errors = agent_process.communicate(timeout=60)
+        self.assertEqual((agent_process.returncode, errors), (130, ""))
+        self.assertInOrder(text, r"^  ann: > Two\.$", r"^  bob: > One\.$", r"\(bob was still at work\)$", r"^! interrupted$")
+        self.assertEqual(self.seen("subagent_finished"), [])
+        self.assertEqual([one["sessionId"] for one in self.seen("session_end")], ["sess_1", "sess_1/ann", "sess_1/bob"])
+
+
+class extensions(Case):
+    def configure(self, own_config, path=HERE.parent / "extensions/lookout"):
+        config = self.folder / "home/config.json"
+        document = json.loads(config.read_text()) if config.exists() else {}
+        document["extensions"] = [{"path": str(path), **({} if own_config is None else {"config": own_config})}]
+        config.write_text(json.dumps(document))
+
+    def test_it_is_not_there_unless_it_is_named(self):
+        text = self.play(turn("Go.", {"calls": [call("bash", command="(")]}, "It is probably fine."))
+        self.assertInOrder(text, r"\| .*syntax error", r"probably fine\.$")
+        self.assertNotIn("lookout", text)
+
+    def test_it_has_rows_of_its_own_unless_its_configuration_has_others(self):
+        for rows, spotted, nudge in ((None, "Spotted", "Sent back to look again"),
+                                     ({"spotted": "Ahoy", "nudge": "Dig"}, "Ahoy", "Dig")):
+            self.configure({"sightings": {"whale": "It is white."}, **({"rows": rows} if rows else {})})
+            text = self.play(turn("A whale?", "It is probably grey.", "It is white."))
+            self.assertInOrder(text, rf"^  \+ {spotted}: whale · lookout$", r"probably grey\.$", rf"^  \+ {nudge} · lookout$",
+                               r"It is white\.$", r"^seen by the lookout$", r"sess_1: turn 1: completed$",
+                               r"sess_1: closed, turns: 1$")
+
+    def test_it_runs_after_the_hooks_of_the_home(self):
+        self.configure(None)
+        self.hook("pre_tool_use", "repair", """echo '{"power":"mutate","input":{"command":"echo fine"}}'""")
+        text = self.play(turn("Go.", {"calls": [call("bash", command="(")]}, "Well."))
+        self.assertInOrder(text, r"input rewritten by repair$", r"\| fine$")
+
+    def test_a_coroutine_of_it_blocks_what_the_shell_cannot_read(self):
+        self.configure(None)
+        text = self.play(turn("Go.", {"calls": [call("bash", command="touch ran; ("), call("bash", command="ls; echo 'a (b'")]}, "Well."))
+        self.assertInOrder(text, r"blocked by lookout: the shell cannot read this command$", r"syntax error", r"\| a \(b$")
+        self.assertNotIn("| ran", text)
+
+    def test_a_bare_session_does_not_know_it(self):
+        self.configure({"sightings": {"whale": "It is white."}})
+        text = self.play(turn("A whale?", "It is probably grey."), session={"bare": True})
+        self.assertNotIn("lookout", text)
+
+    def test_what_it_cannot_use_is_refused(self):
+        def refuse(own_config, says):
+            self.configure(own_config)
+            ended = run(self.script(turn("Go.", "Well.")), "--home", self.folder / "home")
+            self.assertEqual((ended.returncode, ended.stdout), (2, b""))
+            self.assertEqual(ended.stderr.decode(), f'belay_agent: extension "lookout": {says}\n')
+
+        refuse([], "its configuration must be an object, and is []")
+        refuse({"row": {}}, "its configuration has an unknown key, row")
+        refuse({"rows": {"spoted": "x"}}, "its configuration has an unknown key, rows.spoted")
+        refuse({"rows": {"nudge": 7}}, "rows.nudge must be a text, and is 7")
+        refuse({"rows": {"nudge": "a\nb"}}, 'rows.nudge must be one line of at most 200 characters, and is "a\\nb"')
+        refuse({"sightings": {"whale": ""}}, 'sightings.whale must be a text, and is ""')
+        refuse({"sightings": {"w" * 200: "x"}}, f"the row of sightings.{'w' * 200} must be one line of at most 200 characters, "
+               f'and is "Spotted: {"w" * 200}"')
+
+    def test_a_path_of_no_extension_is_refused(self):
+        self.configure(None, "/nonexistent/lookout")
+        ended = run(self.script(turn("Go.", "Well.")), "--home", self.folder / "home")
+        self.assertEqual((ended.returncode, ended.stdout), (2, b""))
+        self.assertRegex(ended.stderr.decode(), r"extensions\[0\]\.path: there is no extension at /nonexistent/lookout\n\Z")
+
 
 class bad_input(Case):
     def refuse(self, *arguments, says):
@@ -498,25 +804,47 @@ class bad_input(Case):
     def test_an_unknown_key_or_value_gets_a_suggestion(self):
         self.refuse_script({"conversatoin": []}, r'unknown key "conversatoin"; did you mean "conversation"\?')
         self.refuse_entry(turn("x", {"call": []}), r'\.replies\[0\]: unknown key "call"; did you mean "calls"\?')
-        self.refuse_entry({"wait": 3}, r': unknown key "wait"; it may be "prompt", "replies", "compact"')
+        self.refuse_entry({"sleep": 3}, r': unknown key "sleep"; it may be "prompt", "replies", "compact", "wait", "stop"')
         self.refuse_script({"conversation": [], "session": {"tools": ["raed"]}},
                            r'session\.tools\[0\]: unknown value "raed"; did you mean "read"\?')
         self.refuse_script({"conversation": [], "session": {"end": "never"}},
                            r'session\.end: unknown value "never"; it may be "closed", .*')
 
     def test_what_does_not_fit_together(self):
-        self.refuse_entry({"prompt": "x", "compact": {}}, r": it is either a turn, .*")
+        for entry in ({"prompt": "x", "compact": {}}, {"wait": "x", "stop": "x"}, {"stop": "x", "replies": []},
+                      {"prompt": "x", "wait": "x", "replies": []}):
+            self.refuse_entry(entry, r": it is one of these: .*")
         self.refuse_entry(turn("x", {"text": "y", "joining": ["z"]}), r"\.replies\[0\]: .*has no \"calls\"")
         self.refuse_entry(turn("x", {"calls": [call("bash", command="true")], "stop": "length"}), r"\.replies\[0\]: .*no \"stop\"")
         self.refuse_entry(turn("x", {"calls": [call("bash") | {"id": "1"}, call("bash") | {"id": "1"}]}),
                           r'\.replies\[0\]\.calls\[1\]: another call has the id "1"')
         self.refuse(self.script(files={"../x": ""}), says=r'files\["\.\./x"\] is not in the workspace')
 
+    def test_subagents(self):
+        first = r"\.replies\[0\]\.calls\[0\]"
+        def refuse_call(one, says):
+            self.refuse_entry(turn("x", {"calls": [one]}), first + says)
+
+        refuse_call(call("agent", name="a", prompt="p"), r': "replies" is missing')
+        refuse_call(call("bash", command="ls") | {"replies": []}, r': only a call of "agent" has "replies"')
+        refuse_call(agent("", "p", "r"), r"\.input\.name: must not be empty")
+        refuse_call({**call("agent", name="a"), "replies": []}, r'\.input: "prompt" is missing')
+        refuse_call(agent("a", "p", "r", background="yes"), r"\.input\.background: must be true or false, .*")
+        refuse_call(agent("a", "p", "r", backgruond=True), r'\.input: unknown key "backgruond"; did you mean "background"\?')
+        refuse_call(agent("a", "p", {}), r'\.replies\[0\]: a reply needs "text" or "calls"')
+        inner = agent("a", "p", {"calls": [agent("b", "p", "r", background=True)]}, "r")
+        for entry in ({"wait": "b"}, {"stop": "a"}):
+            self.refuse_script({"conversation": [turn("x", {"calls": [inner]}, "y"), entry]},
+                               r"conversation\[1\]\.\w+: no call before it starts a subagent of that name in the background")
+        self.refuse_entry({"wait": 3}, r"\.wait: must be a string, and is the number 3")
+
     def test_a_config_that_does_not_load(self):
         self.refuse_config("{", says=r".*config\.json.*")
         self.refuse_config('{"hooks": {}}', says=r".*hooks.*")
         self.refuse_config('{"hooks": [{"phase": "pre_tool", "argv": ["x"]}]}', says=r".*pre_tool.*")
         self.refuse_config('{"hooks": [{"phase": "pre_turn", "argv": ["../x"]}]}', says=r".*\.\./x.*")
+        self.refuse_config('{"hooks": [{"phase": "Stop", "argv": ["x"]}]}', says=r".*Stop.*")
+        self.refuse_config('{"extensions": [{"path": "lookout"}]}', says=r".*extensions\[0\]\.path must be an absolute path.*")
         self.refuse_config('{"hooks": [{"phase": "pre_turn", "argv": ["x"], "timeout_ms": 30001}]}', says=r".*30001.*|.*30000.*")
 
     def test_control_characters_in_a_message(self):

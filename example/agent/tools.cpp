@@ -6,13 +6,12 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json/value.hpp>
 
+#include "tool_input.hpp"
 #include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -24,20 +23,6 @@ namespace hooks = belay::hooks;
 
 constexpr std::chrono::seconds command_limit{20};
 constexpr std::uintmax_t file_limit = 64 * 1024;
-
-// Why a call cannot be run as it stands. The model gets to read it.
-struct refused : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-std::string argument(const boost::json::object& input, std::string_view name)
-{
-    const auto* value = input.if_contains(name);
-    if (!value || !value->is_string()) {
-        throw refused("the input has no string \"" + std::string(name) + "\"");
-    }
-    return std::string(value->get_string());
-}
 
 std::string shell()
 {
@@ -63,12 +48,6 @@ hooks::tool_result result_of(belay::error_code error, const belay::process::exit
 }
 
 }  // namespace
-
-const std::vector<std::string>& tools::names()
-{
-    static const std::vector<std::string> all = {"bash", "read", "write"};
-    return all;
-}
 
 asio::awaitable<hooks::tool_result> tools::run(hooks::tool_call call) const
 {

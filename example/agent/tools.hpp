@@ -9,7 +9,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace agent {
 
@@ -17,8 +16,6 @@ class tools {
 public:
     /// `workspace` is where commands run, and the only place where files are read and written.
     explicit tools(std::filesystem::path workspace) : workspace_(std::move(workspace)) {}
-
-    static const std::vector<std::string>& names();
 
     /// Runs a call of one of these tools. What goes wrong is a result, too.
     boost::asio::awaitable<belay::hooks::tool_result> run(belay::hooks::tool_call call) const;

@@ -15,13 +15,20 @@ namespace json = boost::json;
 
 constexpr std::size_t lines_shown = 12;
 
-// A call on one line: the one thing that matters of its input.
+// A call on one line: what matters of its input.
 std::string headline(const hooks::tool_call& call)
 {
-    const auto* key = call.name == "bash" ? "command" : "path";
-    const auto* value = call.input.if_contains(key);
-    if (value && value->is_string()) return std::string(value->get_string());
-    return json::serialize(call.input);
+    using keys = std::vector<std::string_view>;
+    const auto matters = call.name == "bash"    ? keys{"command"}
+                         : call.name == "agent" ? keys{"name", "prompt"}
+                                                : keys{"path"};
+    std::string line;
+    for (const auto key : matters) {
+        const auto* value = call.input.if_contains(key);
+        if (!value || !value->is_string()) return json::serialize(call.input);
+        line += (line.empty() ? "" : ": ") + std::string(value->get_string());
+    }
+    return line;
 }
 
 std::string joined(const std::vector<std::string>& names)
@@ -187,11 +194,25 @@ void transcript::compaction(const agent::compaction& what)
     out_.flush();
 }
 
+void transcript::subagent(const std::string& name, std::string_view rows)
+{
+    if (rows.starts_with('\n')) rows.remove_prefix(1);
+    if (rows.empty()) return;
+    out_.gap();
+    out_.block(2, name + ":", rows);
+    out_.flush();
+}
+
+void transcript::note(std::string_view text)
+{
+    out_.line(2, dim("("), dim(text), dim(")"));
+    out_.flush();
+}
+
 void transcript::replies_left(std::size_t count)
 {
     const auto replies = count == 1 ? "1 reply" : std::to_string(count) + " replies";
-    out_.line(2, dim("(" + replies + " of the script not played)"));
-    out_.flush();
+    note(replies + " of the script not played");
 }
 
 void transcript::warning(std::string_view text)

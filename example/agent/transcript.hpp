@@ -36,10 +36,17 @@ public:
 
     void compaction(const agent::compaction& what);
 
+    /// What the transcript of a subagent has shown.
+    void subagent(const std::string& name, std::string_view rows);
+
+    void note(std::string_view text);
+
     /// The turn has ended, and the script had more to say.
     void replies_left(std::size_t count);
 
     void warning(std::string_view text);
+
+    bool has_colours() const noexcept { return out_.has_colours(); }
 
     /// What a log has gained during the conversation.
     void log(std::string_view name, std::string_view lines);

@@ -1,0 +1,57 @@
+#include "options.hpp"
+
+#include "bad_input.hpp"
+#include <string>
+
+namespace agent {
+
+const std::string_view usage =
+    R"(usage: belay_agent [SCRIPT.json] [--home DIR] [--workspace DIR] [--trace]
+
+Plays a conversation with an agent whose model is a script, and shows what hooks do to it.
+
+  SCRIPT.json      the conversation; without it, one that shows what hooks can do
+  --home DIR       where config.json and hooks/ are, and runtime/logs/ is written;
+                   without it, a temporary copy of the example's
+  --workspace DIR  where the tools work; without it, a temporary folder
+  --trace          also show what each hook said, and how long it took
+  --help           this text
+
+Exit status: 0 if the conversation was played to its end, 2 if what was given cannot be used,
+130 if it was interrupted.
+)";
+
+options read_options(int argc, char** argv)
+{
+    options given;
+    for (int i = 1; i < argc; ++i) {
+        std::string_view argument = argv[i];
+        const auto value_of = [&](std::string_view name) -> std::optional<std::filesystem::path> {
+            if (argument.starts_with(name) && argument.substr(name.size()).starts_with('=')) {
+                return argument.substr(name.size() + 1);
+            }
+            if (argument != name) return std::nullopt;
+            if (++i == argc) throw bad_input(std::string(name) + ": needs a folder");
+            return argv[i];
+        };
+        if (argument == "--help" || argument == "-h") {
+            given.help = true;
+        } else if (argument == "--trace") {
+            given.trace = true;
+        } else if (auto home = value_of("--home")) {
+            given.home = home;
+        } else if (auto workspace = value_of("--workspace")) {
+            given.workspace = workspace;
+        } else if (argument.starts_with('-')) {
+            throw bad_input("unknown option " + std::string(argument) + "; see --help");
+        } else if (given.script) {
+            throw bad_input("more than one script: " + given.script->string() + " and " +
+                            std::string(argument));
+        } else {
+            given.script = argument;
+        }
+    }
+    return given;
+}
+
+}  // namespace agent
