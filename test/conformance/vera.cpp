@@ -151,7 +151,7 @@ void compare_hooks(judgement& so_far, reader& expect, const stage* on)
                 throw malformed(path + ": there is no such hook");
             }
             const auto found = on->told.find(std::stoul(key));
-            if (found == on->told.end()) {
+            if (found == on->told.end() || found->second.empty()) {
                 so_far.fail(path + ": this hook was not started");
                 continue;
             }

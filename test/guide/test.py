@@ -209,12 +209,33 @@ def file(block, folder):
         save(folder / name, block.text)
 
 
+@functools.cache
+def compiled(source, *options):
+    """The program; what is damaged elsewhere does not change it."""
+    with tempfile.TemporaryDirectory(prefix="belay_guide.") as folder:
+        file = pathlib.Path(folder) / "source.cpp"
+        file.write_text(source)
+        ended = run(COMPILER, file, "-o", file.with_suffix(""), *options)
+        expect(ended.returncode == 0, ended.stdout)
+        return file.with_suffix("").read_bytes()
+
+
+def compile_in(folder, command):
+    """What `c++ OPTIONS -o PROGRAM SOURCE OPTIONS` does."""
+    before, program, source, after = re.fullmatch(r"c\+\+ (.*)-o (\S+) (\S+\.cpp) (.*)", command).groups()
+    program = folder / program
+    program.write_bytes(compiled((folder / source).read_text(), *before.split(), *after.split()))
+    program.chmod(0o755)
+
+
 def console(block, folder):
     tools = folder / ".bin"
     save(tools / "try_hook", f'#!/bin/sh\nexec {shlex.quote(TRY_HOOK)} "$@"\n')
-    save(tools / "c++", f'#!/bin/sh\nexec {shlex.quote(COMPILER)} "$@"\n')
     expect(block.text.startswith("$ "), "a console begins with a command")
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
+        if command.startswith("c++ "):
+            compile_in(folder, command)
+            continue
         ended = run("sh", "-c", command, cwd=folder, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
         printed = re.sub(r"\d+ ms", "N ms", ended.stdout.replace(f"{folder}/", ""))
         expect(printed == re.sub(r"\d+ ms", "N ms", shown), f"$ {command}", ended.stdout)
