@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 using namespace belay::hooks;
 using boost::asio::use_awaitable;
@@ -58,9 +59,24 @@ void set_up(registry& hooks, const fs::path& home)
     }
 }
 
+// Beside the hooks of all conversations, this one has functions of its own.
+session_options options_of(std::string id)
+{
+    session_options made{.id = std::move(id), .workspace = "/nest"};
+    made.prepare_turn = [](const pre_turn& turn) {
+        return pre_turn::mutate{.context = "You are in " + turn.workspace + "."};
+    };
+    made.before_turn_ends =
+        [](const turn_ending& turn) -> std::optional<turn_ending::continue_turn> {
+        if (turn.reply.find("map") != std::string::npos) return std::nullopt;
+        return turn_ending::continue_turn{.context = "Draw a map."};
+    };
+    return made;
+}
+
 boost::asio::awaitable<void> converse(registry& hooks, std::string id)
 {
-    session conversation = hooks.create_session({.id = id, .workspace = "/nest"}).value();
+    session conversation = hooks.create_session(options_of(id)).value();
     const auto started =
         co_await conversation.async_start(session_start::cause::start, use_awaitable);
     std::printf("%s\n", started.message().c_str());
@@ -71,8 +87,12 @@ boost::asio::awaitable<void> converse(registry& hooks, std::string id)
     for (const auto& one : turn.contexts) {
         std::printf("* %s\n", added_context_row(one).line().c_str());
     }
-    model_reply reply{.text = "Under a palm."};
-    co_await conversation.async_end_turn(reply, use_awaitable);
+    for (const auto* text : {"Under a palm.", "Under a palm. Here is a map."}) {
+        model_reply reply{.text = text};
+        const auto ending = co_await conversation.async_end_turn(reply, use_awaitable);
+        if (!ending.continuation) break;
+        std::printf("* %s\n", continued_turn_row(*ending.continuation).line().c_str());
+    }
     conversation.close(session_end::cause::closed);
 }
 
