@@ -176,8 +176,10 @@ def leaves(value, key=""):
 
 def log(block, folder):
     script = {"conversation": [
-        {"prompt": "go", "replies": [{"calls": [{"id": "call_1", "name": "bash", "input": {"command": "true"}}]},
-                                     {"text": "Done."}]},
+        {"prompt": "go", "replies": [{"calls": [
+            {"id": "call_1", "name": "bash", "input": {"command": "true"}},
+            {"id": "call_2", "name": "agent", "input": {"name": "clerk", "prompt": "Count."}, "replies": [{"text": "One."}]},
+        ]}, {"text": "Done."}]},
         {"compact": {"tokens": 1}},
     ]}
     save(folder / "script.json", json.dumps(script))
