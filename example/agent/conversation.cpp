@@ -146,10 +146,10 @@ asio::awaitable<void> conversation::compact(const compaction& what)
 // pre_turn hook runs.
 asio::awaitable<void> conversation::wait_for(const waiting& what)
 {
-    const auto result = co_await subagents_.wait_for(what.subagent);
-    if (result) hear(what.subagent + " hands back: " + *result);
+    const auto results = co_await subagents_.wait_for(what.subagent);
+    for (const auto& result : results) hear(what.subagent + " hands back: " + result);
     if (what.replies.empty()) co_return;
-    if (!result) co_return show_.replies_left(what.replies.size());
+    if (results.empty()) co_return show_.replies_left(what.replies.size());
     const turn delivered{std::nullopt, what.replies};
     co_await take_turn(delivered);
 }

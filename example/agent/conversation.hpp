@@ -26,6 +26,8 @@ public:
     /// `settings` are what each turn begins with. What is given by reference must outlive this.
     conversation(belay::hooks::session session, belay::hooks::turn_settings settings,
                  const script& what, const tools& runs, transcript& show);
+    conversation(const conversation&) = delete;
+    conversation& operator=(const conversation&) = delete;
 
     boost::asio::awaitable<void> start(belay::hooks::session_start::cause reason);
 

@@ -49,7 +49,6 @@ public:
             last = co_await talk_.take_turn(task);
         }
         talk_.hand_back(last);
-        handed_back_ = last.text;
         co_return last;
     }
 
@@ -72,7 +71,7 @@ public:
         talk_.cancel_turn();
     }
 
-    std::optional<std::string> take_result() { return std::exchange(handed_back_, std::nullopt); }
+    std::vector<std::string> take_results() { return std::exchange(handed_back_, {}); }
     std::string take_rows() { return std::exchange(rows_, std::ostringstream()).str(); }
 
 private:
@@ -80,7 +79,8 @@ private:
     {
         while (!self->due_.empty()) {
             try {
-                co_await self->work();
+                const auto last = co_await self->work();
+                self->handed_back_.push_back(last.text);
             } catch (const boost::system::system_error& stopped) {
                 self->show_.warning(stopped.what());
             }
@@ -97,7 +97,7 @@ private:
     conversation talk_;
     std::deque<turn> due_;
     bool at_work_ = false;  // in the background
-    std::optional<std::string> handed_back_;
+    std::vector<std::string> handed_back_;
     asio::steady_timer idle_{executor_, asio::steady_timer::time_point::max()};
 };
 
@@ -135,18 +135,16 @@ std::shared_ptr<subagent> subagents::create(const std::string& name, bool backgr
                                           script_, tools_, show_.has_colours());
 }
 
-asio::awaitable<std::optional<std::string>> subagents::wait_for(const std::string& name)
+asio::awaitable<std::vector<std::string>> subagents::wait_for(const std::string& name)
 {
-    const auto one = find(name);
-    if (!one) {
-        show_.note("there is no subagent " + name);
-        co_return std::nullopt;
+    std::vector<std::string> results;
+    if (const auto one = find(name)) {
+        co_await one->idle();
+        show(name, *one);
+        results = one->take_results();
     }
-    co_await one->idle();
-    show(name, *one);
-    auto result = one->take_result();
-    if (!result) show_.note(name + " has handed nothing back");
-    co_return result;
+    if (results.empty()) show_.note(name + " has handed nothing back");
+    co_return results;
 }
 
 void subagents::stop(const std::string& name)

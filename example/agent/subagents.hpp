@@ -14,8 +14,8 @@
 #include "transcript.hpp"
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace agent {
 
@@ -34,9 +34,9 @@ public:
     /// the name already. The result is its last reply or, in the background, that it is at work.
     boost::asio::awaitable<belay::hooks::tool_result> run(belay::hooks::tool_call call);
 
-    /// Completes when a background subagent is not at work. What it has handed back and nobody has
-    /// waited for yet, if anything.
-    boost::asio::awaitable<std::optional<std::string>> wait_for(const std::string& name);
+    /// Completes when a background subagent is not at work, with what it has handed back and nobody
+    /// has waited for yet.
+    boost::asio::awaitable<std::vector<std::string>> wait_for(const std::string& name);
 
     /// What it was at work on is dropped. It may get further work.
     void stop(const std::string& name);

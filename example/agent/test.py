@@ -600,6 +600,17 @@ class subagents(Case):
         self.assertInOrder(text, r"^  bob:   First\.$", r"^  bob:   Second\.$", r"^> bob hands back: Second\.$")
         self.assertEqual([one["text"] for one in self.seen("subagent_finished")], ["Second."])
 
+    def test_nothing_that_is_handed_back_gets_lost(self):
+        self.hook("subagent_finished", "sign", 'touch "$(dirname "$0")/finished"')
+        finished = self.folder / "home/hooks/finished"
+        text = self.play(
+            turn("Go.", {"calls": [agent("bob", "One.", "First.", background=True),
+                                   call("bash", command=f"until [ -e '{finished}' ]; do sleep 0.01; done")]}, "Well."),
+            turn("On.", {"calls": [agent("bob", "Two.", "Second.")]}, "Fine."),
+            {"wait": "bob", "replies": [{"text": "Heard of both."}]},
+        )
+        self.assertInOrder(text, r"^  Fine\.$", r"^> bob hands back: First\.$", r"^> bob hands back: Second\.$", r"^  Heard of both\.$")
+
     def test_one_that_is_stopped_hands_nothing_back_but_may_go_on(self):
         self.spy("subagent_finished")
         text = self.play(
@@ -662,7 +673,7 @@ esac""")
             {"wait": "bob"},
         )
         self.assertInOrder(text, r"^  ann: > Look twice\.$", r"blocked by guard: nobody leaves$", r"\| Seen\.$",
-                           r'agent: the input has no string "name"$', r"\(there is no subagent bob\)$")
+                           r'agent: the input has no string "name"$', r"\(bob has handed nothing back\)$")
         self.assertNotIn("Never said.", text)
 
     def test_an_interrupt_stops_them_too(self):
