@@ -4,6 +4,7 @@
 // Vera's hooks: the phases of a conversation, the configuration, the registry and the session.
 // Coroutines are in <belay/hooks/coroutine.hpp>.
 
+#include <belay/hooks/command_hooks.hpp>
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/executable.hpp>

@@ -15,11 +15,13 @@
 #include <belay/core/impl/observer_group.ipp>
 #include <belay/hooks/impl/batch_op.ipp>
 #include <belay/hooks/impl/claude.ipp>
+#include <belay/hooks/impl/command_hooks.ipp>
 #include <belay/hooks/impl/config.ipp>
 #include <belay/hooks/impl/config_file.ipp>
 #include <belay/hooks/impl/executable.ipp>
 #include <belay/hooks/impl/executable_output.ipp>
 #include <belay/hooks/impl/extension.ipp>
+#include <belay/hooks/impl/hook_list.ipp>
 #include <belay/hooks/impl/json.ipp>
 #include <belay/hooks/impl/log.ipp>
 #include <belay/hooks/impl/registry.ipp>

@@ -501,4 +501,16 @@ BOOST_AUTO_TEST_CASE(a_timeout_has_1_to_30000_milliseconds)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_key_that_means_nothing_is_no_error_but_is_told)
+{
+    const auto loaded = config::parse(
+        R"({"hooks":[{"phase":"pre_turn","argv":["a"]},
+                     {"phase":"pre_turn","argv":["a"],"timeout":5,"note":"mine"}]})",
+        "/home/nobody/.vera", "c.json");
+    const std::vector<std::string> told{
+        "c.json: hooks[1].timeout means nothing (did you mean timeout_ms?)",
+        "c.json: hooks[1].note means nothing"};
+    BOOST_TEST(loaded.value().warnings() == told, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

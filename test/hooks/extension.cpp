@@ -1,10 +1,13 @@
 #include <belay/core/coroutine.hpp>
+#include <belay/hooks/command_hooks.hpp>
+#include <belay/hooks/config.hpp>
 #include <belay/hooks/extension.hpp>
 #include <belay/hooks/registry.hpp>
 #include <belay/hooks/run_tools.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
@@ -425,6 +428,92 @@ BOOST_AUTO_TEST_CASE(an_extensions_list_that_makes_no_sense_does_not_load)
                "config.json: extensions[1].path is given twice: \"/b/../a/\"");
     BOOST_TEST(why(R"([{"path":"/a","config":1,"config":2}])") ==
                "config.json: extensions[0].config is given twice");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(command_hooks_suite)
+
+BOOST_AUTO_TEST_CASE(it_runs_nothing_until_its_list_is_set)
+{
+    host h;
+    h.hooks.activate(command_hooks()).value();
+    h.hooks.activate(command_hooks(), {{"other", 1}}).value();
+    auto session = h.open();
+    h.begin(session, "go");
+    BOOST_TEST(h.programs.runs.empty());
+}
+
+BOOST_AUTO_TEST_CASE(it_runs_its_list_after_that_of_the_configuration_which_does_not_need_it)
+{
+    host h;
+    h.programs.prints["Remember"] = "the crow buried it";
+    h.use(R"([{"phase":"pre_turn","argv":["first"]}])");
+    const auto own = boost::json::parse(R"({"hooks":[
+        {"phase":"pre_turn","argv":["/opt/second","an argument"],"timeout_ms":30000},
+        {"phase":"UserPromptSubmit","protocol":"claude","argv":["/opt/Remember"]}]})");
+    const auto id = h.hooks.activate(command_hooks(), own).value();
+    auto session = h.open();
+    const auto said = h.begin(session, "go");
+    BOOST_TEST(h.programs.names() == (names{"first", "second", "Remember"}),
+               boost::test_tools::per_element());
+    BOOST_REQUIRE(said.contexts.size() == 1);
+    BOOST_TEST(said.contexts[0].source == "vera.command-hooks");
+    BOOST_TEST(said.contexts[0].context == "the crow buried it");
+
+    h.hooks.deactivate(id);
+    auto next = h.open({.id = "s-2"});
+    h.programs.runs.clear();
+    h.begin(next, "go");
+    BOOST_TEST(h.programs.names() == (names{"first"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_invalid_list_fails_the_activation_as_a_whole_and_names_the_entry)
+{
+    host h;
+    const auto why = [&](std::string_view own) {
+        const auto activated = h.hooks.activate(command_hooks(), boost::json::parse(own));
+        BOOST_REQUIRE(!activated.has_value());
+        BOOST_TEST((activated.error().code == errc::invalid_config));
+        return activated.error().message;
+    };
+    const std::string me = "extension \"vera.command-hooks\": ";
+    const std::string good = R"({"hooks":[{"phase":"pre_turn","argv":["/opt/x"]},)";
+    BOOST_TEST(why("null") == me + "the configuration must be an object, not null");
+    BOOST_TEST(why("[]") == me + "the configuration must be an object, not []");
+    BOOST_TEST(why(R"({"hooks":{}})") == me + "hooks must be an array, not {}");
+    BOOST_TEST(why(good + "7]}") == me + "hooks[1] must be an object, not 7");
+    BOOST_TEST(why(good + R"({"phase":"on_start","argv":["/opt/x"]}]})") ==
+               me + "hooks[1].phase: Unknown command hook phase: on_start");
+    BOOST_TEST(why(good + R"({"phase":"pre_turn","argv":["/opt/x",""]}]})") ==
+               me +
+                   "hooks[1].argv: Command hook argv must be a bounded non-empty array: argv[1] is "
+                   "empty");
+    BOOST_TEST(
+        why(good + R"({"phase":"pre_turn","argv":["x"]}]})") ==
+        me + "hooks[1].argv[0]: Command hook argv must start with an absolute path, not \"x\"");
+    BOOST_TEST(why(good + R"({"phase":"pre_turn","argv":["/opt/x"],"timeout_ms":30001}]})") ==
+               me + "hooks[1].timeout_ms: Command hook timeout must be between 1 and 30000ms, not "
+                    "30001");
+    BOOST_TEST(why(good + R"({"phase":"pre_turn","argv":["/opt/x"],"timeout_ms":"1"}]})") ==
+               me + "hooks[1].timeout_ms must be a positive whole number, not \"1\"");
+    auto session = h.open();
+    h.begin(session, "go");
+    BOOST_TEST(h.programs.runs.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_entry_of_the_configuration_replaces_the_included_copy)
+{
+    host h;
+    const auto configuration = parsed(R"({"extensions":[{"path":"/opt/vera/command-hooks/",
+        "config":{"hooks":[{"phase":"pre_turn","argv":["/opt/x"]}]}}]})");
+    for (const auto& one :
+         extensions_for(configuration, {command_hooks("/opt/vera/command-hooks")}).value()) {
+        h.hooks.activate(one.what, one.config).value();
+    }
+    auto session = h.open();
+    h.begin(session, "go");
+    BOOST_TEST(h.programs.names() == (names{"x"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,6 +24,13 @@ struct extension_entry {
     std::string where{};  ///< for messages: the document and the entry
 };
 
+namespace detail {
+
+// Without ".", ".." and a slash at its end, by its text alone.
+BELAY_DECL std::filesystem::path plain_path(const std::filesystem::path& written);
+
+}  // namespace detail
+
 /// A config document, `config.json`, as far as hooks are concerned; other keys are not looked at
 /// (spec: Vera, "Add a hook"). A default-constructed one has no hooks.
 ///
@@ -62,6 +69,10 @@ public:
     /// `extensions_for`.
     const std::vector<extension_entry>& extensions() const noexcept { return extensions_; }
 
+    /// What is in the document's hooks and means nothing, one sentence for each: keys that an entry
+    /// does not have, as in a misspelt `timeout_ms`. They are no errors.
+    const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+
     /// How many hooks there are.
     std::size_t size() const noexcept { return hooks_.size(); }
 
@@ -72,6 +83,7 @@ public:
 private:
     boost::json::value document_;
     std::string file_ = "config.json";
+    std::vector<std::string> warnings_;
     std::vector<extension_entry> extensions_;
     std::vector<executable> hooks_;  // limits not judged; a timeout may be the greatest there is
 };

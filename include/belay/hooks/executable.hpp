@@ -99,6 +99,9 @@ BELAY_DECL checked<phase> find_phase(const protocol& speaks, std::string_view co
 BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv);
 BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noexcept;
 
+// Why an extension may not have this program; empty: it may.
+BELAY_DECL std::string program_fault(std::string_view program);
+
 // The last part of a path.
 BELAY_DECL std::string file_name(std::string_view path);
 

@@ -90,6 +90,9 @@ public:
     /// The extension's own configuration: an empty object if it was given none.
     BELAY_DECL const boost::json::value& config() const noexcept;
 
+    /// The protocols that executables may speak here; none once the registry is gone.
+    BELAY_DECL protocols known_protocols() const noexcept;
+
 private:
     BELAY_DECL checked<hook_id> add(const std::string& capability,
                                     std::optional<std::chrono::milliseconds> timeout,

@@ -101,15 +101,12 @@ BELAY_DECL std::string to_string(const json_path& path, std::string_view root = 
 struct json_fault {
     std::size_t offset = 0;  // in bytes
     std::string why{};
-    bool is_json = false;  // it is one JSON document, and only beyond what is read here
+    bool beyond_limits = false;  // JSON as far as it was read, and more than is read here
 };
 
-/// How deep values may nest.
+/// How deep values may nest. The other limits: an escape is no half of a surrogate pair, and the
+/// exponent of a number fits an int.
 inline constexpr std::size_t json_depth_limit = 128;
-
-/// Whether a text is one JSON document by its grammar alone, however deep its values nest and whatever
-/// its numbers and escapes come to. `text` must be UTF-8.
-BELAY_DECL bool is_json(std::string_view text);
 
 /// Reads exactly one document. Of a key that is given twice, the last value counts.
 BELAY_DECL std::optional<json_fault> parse_json(std::string_view text,

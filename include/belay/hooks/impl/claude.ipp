@@ -45,7 +45,7 @@ public:
     {
         // An object that cannot be read is no text: it may hold a decision.
         const auto fault = parse();
-        if (fault && fault->is_json && text().starts_with('{')) {
+        if (fault && fault->beyond_limits && text().starts_with('{')) {
             fail({errc::not_json, std::string(invalid_json)});
         }
     }

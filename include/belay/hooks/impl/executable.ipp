@@ -63,6 +63,13 @@ BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noe
     return bounded ? "" : "Command hook timeout must be between 1 and 30000ms";
 }
 
+BELAY_DECL std::string program_fault(std::string_view program)
+{
+    if (program.starts_with('/')) return "";
+    return "Command hook argv must start with an absolute path, not \"" + std::string(program) +
+           '"';
+}
+
 BELAY_DECL std::string file_name(std::string_view path)
 {
     while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);

@@ -67,6 +67,12 @@ BELAY_DECL const boost::json::value& registrar::config() const noexcept
     return state_->config;
 }
 
+BELAY_DECL protocols registrar::known_protocols() const noexcept
+{
+    const auto host = state_->host.lock();
+    return host ? host->options.known : protocols();
+}
+
 BELAY_DECL checked<hook_id> registrar::add(const std::string& capability,
                                            std::optional<std::chrono::milliseconds> timeout,
                                            detail::extension_hook hook) const

@@ -5,6 +5,7 @@
 #include <belay/hooks/detail/json.hpp>
 #include <belay/process/utf8.hpp>
 
+#include <boost/json/error.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/parser.hpp>
 
@@ -136,108 +137,17 @@ BELAY_DECL std::string to_string(const json_path& path, std::string_view root)
     return text;
 }
 
-// A text, read from its start as the grammar of JSON has it (RFC 8259).
-class json_grammar {
-public:
-    explicit json_grammar(std::string_view text) noexcept : rest_(text) {}
-
-    bool is_document()
-    {
-        std::string open;       // the brackets that have to close, outermost first
-        bool value_due = true;  // else something has to follow a value
-        while (true) {
-            skip_blanks();
-            if (value_due && take('{')) {
-                open += '}';
-                skip_blanks();
-                value_due = !rest_.starts_with('}');
-                if (value_due && !take_key()) return false;
-            } else if (value_due && take('[')) {
-                open += ']';
-                skip_blanks();
-                value_due = !rest_.starts_with(']');
-            } else if (value_due) {
-                if (!take_scalar()) return false;
-                value_due = false;
-            } else if (open.empty()) {
-                return rest_.empty();
-            } else if (take(open.back())) {
-                open.pop_back();
-            } else {
-                if (!take(',') || (open.back() == '}' && !take_key())) return false;
-                value_due = true;
-            }
-        }
-    }
-
-private:
-    void skip_blanks() noexcept
-    {
-        rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
-    }
-
-    bool take(std::string_view token) noexcept
-    {
-        if (!rest_.starts_with(token)) return false;
-        rest_.remove_prefix(token.size());
-        return true;
-    }
-
-    bool take(char token) noexcept { return take(std::string_view(&token, 1)); }
-
-    // At least `least` of these characters, and as many as there are up to `most`.
-    bool take_any(std::string_view of, std::size_t least, std::size_t most) noexcept
-    {
-        const auto n = std::min({rest_.find_first_not_of(of), rest_.size(), most});
-        rest_.remove_prefix(n);
-        return n >= least;
-    }
-
-    bool take_digits() noexcept { return take_any("0123456789", 1, rest_.size()); }
-
-    bool take_key() noexcept
-    {
-        skip_blanks();
-        if (!take_string()) return false;
-        skip_blanks();
-        return take(':');
-    }
-
-    bool take_scalar() noexcept
-    {
-        if (rest_.starts_with('"')) return take_string();
-        return take("null") || take("true") || take("false") || take_number();
-    }
-
-    bool take_string() noexcept
-    {
-        if (!take('"')) return false;
-        while (!take('"')) {
-            if (rest_.empty() || static_cast<unsigned char>(rest_.front()) < 0x20) return false;
-            if (!take('\\')) {
-                rest_.remove_prefix(1);
-            } else if (!take_any("\"\\/bfnrt", 1, 1) &&
-                       !(take('u') && take_any("0123456789abcdefABCDEF", 4, 4))) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    bool take_number() noexcept
-    {
-        take('-');
-        if (!take('0') && !take_digits()) return false;
-        if (take('.') && !take_digits()) return false;
-        return !take_any("eE", 1, 1) || (take_any("+-", 0, 1) && take_digits());
-    }
-
-    std::string_view rest_;
-};
-
-BELAY_DECL bool is_json(std::string_view text)
+// With U+FFFD for every escape of half a surrogate pair.
+inline std::string without_surrogates(std::string_view json)
 {
-    return json_grammar(text).is_document();
+    std::string text(json);
+    for (std::size_t at = text.find('\\'); at < text.size(); at = text.find('\\', at + 2)) {
+        const auto escape = std::string_view(text).substr(at, 6);
+        const bool half =
+            escape.size() == 6 && escape[1] == 'u' && (escape[2] | 0x20) == 'd' && escape[3] >= '8';
+        if (half) text.replace(at + 2, 4, "fffd");
+    }
+    return text;
 }
 
 BELAY_DECL std::optional<json_fault> parse_json(std::string_view text, boost::json::value& document)
@@ -247,7 +157,17 @@ BELAY_DECL std::optional<json_fault> parse_json(std::string_view text, boost::js
     boost::json::parser parser({}, options);
     boost::system::error_code ec;
     const auto offset = parser.write_some(text.data(), text.size(), ec);
-    if (ec) return json_fault{offset, ec.message(), is_json(text)};
+    if (ec) {
+        using boost::json::error;
+        bool beyond_limits = ec == error::too_deep || ec == error::exponent_overflow;
+        // The parser calls half a pair a syntax error.
+        if (const auto other = without_surrogates(text); !beyond_limits && other != text) {
+            boost::json::value ignored;
+            const auto fault = parse_json(other, ignored);
+            beyond_limits = !fault || fault->beyond_limits;
+        }
+        return json_fault{offset, ec.message(), beyond_limits};
+    }
     if (offset != text.size()) return json_fault{offset, "something follows the document"};
     document = parser.release();
     return std::nullopt;

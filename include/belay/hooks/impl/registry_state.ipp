@@ -157,10 +157,8 @@ BELAY_DECL checked<extension_hook> registry_state::command_hook(const executable
 {
     auto what = check(spec, options.known);
     if (!what) return what.error();
-    if (!what->argv.front().starts_with('/')) {
-        return diagnosis{errc::invalid_argv,
-                         "Command hook argv must start with an absolute path, not \"" +
-                             what->argv.front() + "\""};
+    if (auto why = program_fault(what->argv.front()); !why.empty()) {
+        return diagnosis{errc::invalid_argv, std::move(why)};
     }
     what->name = name;
     std::optional<extension_hook> made;

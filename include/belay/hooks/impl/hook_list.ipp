@@ -1,0 +1,189 @@
+#ifndef BELAY_HOOKS_IMPL_HOOK_LIST_IPP
+#define BELAY_HOOKS_IMPL_HOOK_LIST_IPP
+
+#include <belay/hooks/detail/hook_list.hpp>
+#include <belay/hooks/detail/json.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+namespace belay::hooks::detail {
+
+inline std::string_view view(const boost::json::string& text) noexcept
+{
+    return {text.data(), text.size()};
+}
+
+/// A positive whole number of milliseconds; the greatest there is in place of those beyond it.
+inline std::optional<std::chrono::milliseconds> positive_whole(const boost::json::value& value)
+{
+    using std::chrono::milliseconds;
+    constexpr auto greatest = static_cast<double>(std::numeric_limits<std::int64_t>::max());
+    if (const auto* number = value.if_int64()) {
+        return *number > 0 ? std::optional(milliseconds(*number)) : std::nullopt;
+    }
+    if (value.is_uint64()) return milliseconds::max();  // else it would be an int64
+    const auto* number = value.if_double();
+    if (number == nullptr || !std::isfinite(*number) || *number < 1 ||
+        std::trunc(*number) != *number) {
+        return std::nullopt;
+    }
+    if (*number >= greatest) return milliseconds::max();
+    return milliseconds(static_cast<std::int64_t>(*number));
+}
+
+/// How many edits make one word of the other, for words as short as names are.
+inline std::size_t distance(std::string_view from, std::string_view to)
+{
+    std::vector<std::size_t> row(to.size() + 1);
+    for (std::size_t j = 0; j != row.size(); ++j) row[j] = j;
+    for (std::size_t i = 0; i != from.size(); ++i) {
+        auto diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j != to.size(); ++j) {
+            const auto replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+            diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
+        }
+    }
+    return row.back();
+}
+
+/// " (did you mean pre_turn?)" if one of the names is near: in its letters first, whatever their case
+/// and what is between its words.
+template <class Names>
+std::string did_you_mean(std::string_view unknown, const Names& names)
+{
+    const auto letters = [](std::string_view name) {
+        std::string plain;
+        for (const char c : name) {
+            if (c == '_' || c == '-' || c == ' ') continue;
+            plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }
+        return plain;
+    };
+    unknown = unknown.substr(0, 32);
+    const auto edits = [&](std::string_view name) {
+        return std::pair(distance(letters(unknown), letters(name)), distance(unknown, name));
+    };
+    constexpr std::size_t near = 3;
+    const auto nearest = std::ranges::min_element(names, {}, edits);
+    if (nearest == std::ranges::end(names) || edits(*nearest).first >= near) return "";
+    return " (did you mean " + std::string(*nearest) + "?)";
+}
+
+inline std::string did_you_mean(std::string_view unknown, const protocol& speaks)
+{
+    std::vector<std::string_view> names;
+    for (const auto& one : speaks.phases()) names.push_back(one.name);
+    return did_you_mean(unknown, names);
+}
+
+inline diagnosis refused(const std::string& why)
+{
+    return {errc::invalid_config, why};
+}
+
+// What an entry says, if each field is of its type and the phase and protocol are known.
+inline checked<executable> read_hook(const boost::json::value& item, const std::string& where,
+                                     protocols known)
+{
+    const auto* fields = item.if_object();
+    if (fields == nullptr) {
+        return refused(where + " must be an object, not " + excerpt(item));
+    }
+    executable hook;
+
+    std::string_view protocol_name = "vera";
+    if (const auto* field = fields->if_contains("protocol")) {
+        const auto* name = field->if_string();
+        if (name == nullptr) {
+            return refused(where + ".protocol must be a string, not " + excerpt(*field));
+        }
+        protocol_name = view(*name);
+    }
+    const auto* when = fields->if_contains("phase");
+    if (when == nullptr) return refused(where + ".phase is missing");
+    if (!when->is_string()) {
+        return refused(where + ".phase must be a string, not " + excerpt(*when));
+    }
+    hook.configured = view(when->get_string());
+    const auto speaks = find_protocol(protocol_name, known);
+    if (!speaks) {
+        const boost::json::value name(
+            boost::json::string_view(protocol_name.data(), protocol_name.size()));
+        return refused(where + ".protocol " + excerpt(name) + ": " + speaks.error().message);
+    }
+    hook.speaks = *speaks;
+    const auto found = find_phase(*hook.speaks, hook.configured, known);
+    if (!found) {
+        return refused(where + ".phase: " + found.error().message +
+                       did_you_mean(hook.configured, *hook.speaks));
+    }
+    hook.when = *found;
+
+    const auto* argv = fields->if_contains("argv");
+    if (argv == nullptr) return refused(where + ".argv is missing");
+    if (!argv->is_array() || argv->get_array().empty()) {
+        return refused(where + ".argv must be a non-empty array of strings, not " + excerpt(*argv));
+    }
+    for (const auto& element : argv->get_array()) {
+        const auto* text = element.if_string();
+        if (text == nullptr) {
+            return refused(where + ".argv[" + std::to_string(hook.argv.size()) +
+                           "] must be a non-empty string, not " + excerpt(element));
+        }
+        hook.argv.emplace_back(view(*text));
+    }
+    if (const auto* field = fields->if_contains("timeout_ms")) {
+        const auto timeout = positive_whole(*field);
+        if (!timeout) {
+            return refused(where + ".timeout_ms must be a positive whole number, not " +
+                           excerpt(*field));
+        }
+        hook.timeout = *timeout;
+    }
+    return hook;
+}
+
+BELAY_DECL checked<hook_list> read_hook_list(const boost::json::object& holder, protocols known)
+{
+    hook_list read;
+    const auto* list = holder.if_contains("hooks");
+    if (list == nullptr) return read;
+    if (!list->is_array()) return refused("hooks must be an array, not " + excerpt(*list));
+    for (const auto& item : list->get_array()) {
+        const auto where = "hooks[" + std::to_string(read.hooks.size()) + ']';
+        auto hook = read_hook(item, where, known);
+        if (!hook) return hook.error();
+        for (const auto& [key, value] : item.get_object()) {
+            const std::string_view name(key.data(), key.size());
+            if (std::ranges::find(hook_keys, name) != hook_keys.end()) continue;
+            read.warnings.push_back(where + "." + std::string(name) + " means nothing" +
+                                    did_you_mean(name, hook_keys));
+        }
+        read.hooks.push_back(*std::move(hook));
+    }
+    return read;
+}
+
+BELAY_DECL std::optional<std::string> limit_fault(const executable& hook)
+{
+    if (const auto fits = process::check_argv(hook.argv); !fits) {
+        return "argv: " + std::string(argv_fault(hook.argv)) + ": " + fits.error().message;
+    }
+    if (const auto why = timeout_fault(hook.timeout); !why.empty()) {
+        return "timeout_ms: " + std::string(why) + ", not " + std::to_string(hook.timeout.count());
+    }
+    return std::nullopt;
+}
+
+}  // namespace belay::hooks::detail
+
+#endif
