@@ -1,5 +1,6 @@
 // An agent without a model: it plays a conversation from a script. Everything else is real.
 
+#include <belay/hooks/command_hooks.hpp>
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/registry.hpp>
 
@@ -77,6 +78,7 @@ int run(const agent::options& given)
 
     std::string seen;
     const std::vector<hooks::extension> known = {
+        hooks::command_hooks(BELAY_AGENT_DIR "/../extensions/command-hooks"),
         lookout::extension(BELAY_AGENT_DIR "/../extensions/lookout",
                            [&](const std::string& line) { seen += line + '\n'; }),
     };

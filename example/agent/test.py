@@ -747,6 +747,22 @@ class extensions(Case):
         refuse({"sightings": {"w" * 200: "x"}}, f"the row of sightings.{'w' * 200} must be one line of at most 200 characters, "
                f'and is "Spotted: {"w" * 200}"')
 
+    def test_executables_of_an_extension_run_after_those_of_the_home_and_block_nothing_by_failing(self):
+        self.hook("pre_tool_use", "own", """echo own >>"$(dirname "$0")/seen"; echo '{"power":"observe"}'""")
+        other = self.folder / "other"
+        other.write_text(f"#!/bin/sh\necho other >>'{self.folder}/home/hooks/seen'\nexit 3\n")
+        other.chmod(0o755)
+        entry = {"phase": "pre_tool_use", "argv": [str(other)], "timeout_ms": 20000}
+        self.configure({"hooks": [entry]}, HERE.parent / "extensions/command-hooks")
+        text = self.play(turn("Go.", {"calls": [call("bash", command="echo ran")]}, "Well."))
+        self.assertInOrder(text, r"! vera\.command-hooks failed: .*status 3; ignored$", r"\| ran$")
+        self.assertEqual((self.folder / "home/hooks/seen").read_text(), "own\nother\n")
+
+        self.configure({"hooks": [entry, {**entry, "argv": ["other"]}]}, HERE.parent / "extensions/command-hooks")
+        ended = run(self.script(turn("Go.", "Well.")), "--home", self.folder / "home")
+        self.assertEqual((ended.returncode, ended.stdout), (2, b""))
+        self.assertRegex(ended.stderr.decode(), r"vera\.command-hooks.*hooks\[1\].*absolute path.*other")
+
     def test_a_path_of_no_extension_is_refused(self):
         self.configure(None, "/nonexistent/lookout")
         ended = run(self.script(turn("Go.", "Well.")), "--home", self.folder / "home")
