@@ -5,6 +5,7 @@
 
 #include <belay/core/error.hpp>
 #include <belay/core/failure.hpp>
+#include <belay/hooks/command_hooks.hpp>
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/phase.hpp>
@@ -1019,35 +1020,11 @@ inline outcome play_spec(reader& given)
         return seen;
     }
 
-    // The extension that registers a list of executables, all or none.
+    seen.messages_name_the_entry = true;
     const auto& config = spec.get("extension_config");
     spec.finish();
-    if (!config.is_object()) {
-        refuse(
-            belay::diagnosis{belay::errc::invalid_config, "the configuration must be an object"});
-        return seen;
-    }
-    const auto* list = config.get_object().if_contains("hooks");
-    if (list == nullptr) return seen;
-    if (!list->is_array()) {
-        refuse(belay::diagnosis{belay::errc::invalid_config, "hooks must be an array"});
-        return seen;
-    }
-    std::vector<hooks::hook_id> added;
-    for (const auto& entry : list->get_array()) {
-        const auto made =
-            entry.is_object() && entry.get_object().contains("phase")
-                ? registry.on_executable(
-                      read_spec(entry, "timeout_ms", "given.spec.extension_config"), "acme")
-                : belay::diagnosis{belay::errc::invalid_config,
-                                   "an entry must be an object with a phase"};
-        if (!made) {
-            refuse(made.error());
-            for (const auto id : added) registry.remove(id);
-            return seen;
-        }
-        added.push_back(*made);
-    }
+    const auto activated = registry.activate(hooks::command_hooks(), config);
+    if (!activated) refuse(activated.error());
     return seen;
 }
 
