@@ -331,5 +331,6 @@ def main(what):
 
 
 if __name__ == "__main__":
-    TRY_HOOK, AGENT, COMPILER = (os.path.abspath(path) for path in sys.argv[1:4])
+    TRY_HOOK, AGENT = (os.path.abspath(path) for path in sys.argv[1:3])
+    COMPILER = sys.argv[3]
     sys.exit(main(sys.argv[4]))
