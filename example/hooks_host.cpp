@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 using namespace belay::hooks;
 using boost::asio::use_awaitable;
@@ -54,7 +55,8 @@ void set_up(registry& hooks, const fs::path& home)
 {
     const auto file = std::make_shared<config_file>(home / "config.json");
     hooks.follow(file).value();
-    for (const auto& one : extensions_for(*file->current(), {lookout()}).value()) {
+    const std::vector<extension> known{command_hooks("/usr/share/ship/command-hooks"), lookout()};
+    for (const auto& one : extensions_for(*file->current(), known).value()) {
         hooks.activate(one.what, one.config).value();
     }
 }
@@ -113,7 +115,13 @@ void write_home(const fs::path& home, std::string_view words)
     std::ofstream(home / "config.json") << R"({
   "hooks": [{"phase": "session_start", "argv": ["orders", ")"
                                         << words << R"("]}],
-  "extensions": [{"path": "/usr/share/ship/lookout", "config": {"what": "treasure"}}]
+  "extensions": [
+    {"path": "/usr/share/ship/lookout", "config": {"what": "treasure"}},
+    {"path": "/usr/share/ship/command-hooks", "config": {"hooks": [
+      {"phase": "session_start",
+       "argv": ["/bin/echo", "{\"power\":\"mutate\",\"context\":\"The wind is west.\"}"]}
+    ]}}
+  ]
 })";
 }
 

@@ -319,6 +319,8 @@ void try_hook(const std::filesystem::path& home, const std::string& file)
     if (const auto hooks = configured.current()->executables(); !hooks) {
         throw bad_input(hooks.error().message);
     }
+    for (const auto& one : configured.current()->warnings())
+        std::cerr << "warning: " << one << '\n';
 
     std::ifstream in(file, std::ios::binary);
     if (!in || std::filesystem::is_directory(file)) throw bad_input(file + " cannot be read");
