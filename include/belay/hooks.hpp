@@ -4,11 +4,13 @@
 // Vera's hooks: the phases of a conversation, the configuration, the registry and the session.
 // Coroutines are in <belay/hooks/coroutine.hpp>.
 
+#include <belay/hooks/ask.hpp>
 #include <belay/hooks/command_hooks.hpp>
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/extension.hpp>
+#include <belay/hooks/host_function.hpp>
 #include <belay/hooks/log.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/protocol.hpp>

@@ -13,6 +13,7 @@
 #include <belay/core/impl/clock.ipp>
 #include <belay/core/impl/error.ipp>
 #include <belay/core/impl/observer_group.ipp>
+#include <belay/hooks/impl/ask_op.ipp>
 #include <belay/hooks/impl/batch_op.ipp>
 #include <belay/hooks/impl/claude.ipp>
 #include <belay/hooks/impl/command_hooks.ipp>

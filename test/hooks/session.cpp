@@ -1141,6 +1141,113 @@ BOOST_AUTO_TEST_CASE(a_subagent_that_was_stopped_or_closed_hands_back_nothing)
     BOOST_TEST(finished.events.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_result_is_handed_back_once_in_the_background_or_not)
+{
+    for (const bool background : {false, true}) {
+        host h;
+        recorder<subagent_finished> finished(h.hooks);
+        auto parent = h.open();
+        auto child = parent.create_subagent({.id = "s-2", .background = background}).value();
+        h.finish(child.async_start(session_start::cause::start));
+        h.begin(child, "dig");
+        h.finish(child.async_end_turn(final_reply("found it")));
+        BOOST_TEST(!child.hand_back(subagent_finished::result::completed, "found it"));
+        BOOST_TEST(
+            (child.hand_back(subagent_finished::result::completed, "again") == errc::not_begun));
+        h.drain();
+        BOOST_REQUIRE(finished.events.size() == 1u);
+        BOOST_TEST(finished.events[0].background == background);
+        h.begin(child, "dig more");
+        h.finish(child.async_end_turn(final_reply("found more")));
+        BOOST_TEST(!child.hand_back(subagent_finished::result::completed, "found more"));
+        h.drain();
+        BOOST_TEST(finished.events.size() == 2u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_uses_up_no_turn_and_a_blocked_prompt_was_one)
+{
+    host h;
+    recorder<subagent_finished> finished(h.hooks);
+    auto parent = h.open();
+    auto child = parent.create_subagent({.id = "s-2"}).value();
+    h.finish(child.async_start(session_start::cause::start));
+    h.begin(child, "dig");
+    BOOST_TEST((child.hand_back(subagent_finished::result::completed, "") == errc::in_progress));
+    const auto id = h.hooks.on<pre_turn>([](const pre_turn&) { return block{"no"}; }, "gate");
+    h.finish(child.async_end_turn(final_reply("found it")));
+    BOOST_TEST(!child.hand_back(subagent_finished::result::completed, "found it"));
+    BOOST_TEST(h.begin(child, "dig more").blocked.has_value());  // that turn has ended, as an error
+    BOOST_TEST(!child.hand_back(subagent_finished::result::error, "blocked"));
+    BOOST_TEST(h.hooks.remove(id));
+    h.drain();
+    BOOST_TEST(finished.events.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(subagents_that_crashed_with_their_starter_tell_nobody)
+{
+    host h;
+    watcher all(h.hooks);
+    {
+        auto parent = h.open_in_turn();
+        auto child = parent.create_subagent({.id = "s-2"}).value();
+        h.finish(child.async_start(session_start::cause::start));
+        h.begin(child, "dig");
+        all.seen.clear();
+    }
+    h.drain();
+    BOOST_TEST(all.seen.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_subagent_outlives_a_starter_that_crashed)
+{
+    host h;
+    recorder<session_end> ends(h.hooks);
+    recorder<subagent_finished> finished(h.hooks);
+    session child;
+    {
+        auto parent = h.open();
+        child = parent.create_subagent({.id = "s-2"}).value();
+    }
+    h.finish(child.async_start(session_start::cause::start));
+    h.begin(child, "dig");
+    h.finish(child.async_end_turn(final_reply("found it")));
+    BOOST_TEST(!child.hand_back(subagent_finished::result::completed, "found it"));
+    BOOST_TEST(child.close(session_end::cause::idle));
+    h.drain();
+    BOOST_TEST(finished.events.size() == 1u);
+    BOOST_REQUIRE(ends.events.size() == 1u);
+    BOOST_TEST(ends.events[0].session_id == "s-2");
+    BOOST_TEST(ends.events[0].spawned);
+}
+
+BOOST_AUTO_TEST_CASE(closing_ends_the_turns_of_subagents_which_hand_nothing_back)
+{
+    host h;
+    std::vector<std::string> told;
+    h.hooks.on<turn_finished>(
+        [&](const turn_finished& turn) {
+            told.push_back("turn of " + turn.session_id +
+                           (turn.outcome == turn_finished::result::aborted ? " aborted" : ""));
+        },
+        "x");
+    h.hooks.on<session_end>(
+        [&](const session_end& end) {
+            told.push_back("end of " + end.session_id + (end.spawned ? " spawned" : ""));
+        },
+        "x");
+    h.hooks.on<subagent_finished>([&](const subagent_finished&) { told.push_back("result"); }, "x");
+    auto parent = h.open_in_turn();
+    auto child = parent.create_subagent({.id = "s-2"}).value();
+    h.finish(child.async_start(session_start::cause::start));
+    h.begin(child, "dig");
+    parent.close(session_end::cause::deleted);
+    h.drain();
+    BOOST_TEST(told == (names{"turn of s-1 aborted", "end of s-1", "turn of s-2 aborted",
+                              "end of s-2 spawned"}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(closing_cancels_what_is_running)
 {
     host h;

@@ -225,6 +225,31 @@ BOOST_AUTO_TEST_CASE(an_operation_that_is_given_up_ends_its_turn_and_can_be_repe
     }
 }
 
+BOOST_AUTO_TEST_CASE(each_result_takes_a_turn_however_it_ended_but_for_the_first)
+{
+    fsm session({.id = "s-2", .spawned = true});
+    BOOST_TEST(!session.may_hand_back());
+    session.handed_back();
+    BOOST_TEST((session.may_hand_back() == errc::not_begun));
+    BOOST_TEST(!session.begin_start());
+    session.end_start();
+    BOOST_TEST((session.may_hand_back() == errc::not_begun));
+    for (const auto why : {stop_reason::end, stop_reason::error, stop_reason::length}) {
+        BOOST_TEST(!session.begin_turn("dig", some_settings));
+        BOOST_TEST((session.may_hand_back() == errc::in_progress));
+        session.end_without_hooks(why);
+        BOOST_TEST(!session.may_hand_back());
+        BOOST_TEST(!session.may_hand_back());  // asking changes nothing
+        session.handed_back();
+        BOOST_TEST((session.may_hand_back() == errc::not_begun));
+    }
+    BOOST_TEST(!session.begin_turn("dig", some_settings));
+    session.stop();
+    BOOST_TEST((session.may_hand_back() == errc::cancelled));
+    BOOST_TEST(session.close());
+    BOOST_TEST((session.may_hand_back() == errc::closed));
+}
+
 BOOST_AUTO_TEST_CASE(stopping_ends_the_turn_wherever_it_stands)
 {
     for (const auto where : all_places) {

@@ -54,6 +54,8 @@ enum class errc {
     in_progress,  ///< what this would begin, or would disturb, is in progress
     closed,       ///< what this belongs to has been closed
 
+    unreachable,  ///< the model of a conversation could not be asked
+
     // configuration
     undeclared,      ///< an extension uses a capability that it has not declared
     invalid_config,  ///< a document or a setting that cannot be used; the message names the entry

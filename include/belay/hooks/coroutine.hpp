@@ -1,12 +1,12 @@
 #ifndef BELAY_HOOKS_COROUTINE_HPP
 #define BELAY_HOOKS_COROUTINE_HPP
 
-// Lets hooks, permission checks and tools be coroutines: include it before they are made.
+// Lets hooks and the functions of a host be coroutines: include it before they are made.
 //
 //     host.run = [](const tool_call& call) -> boost::asio::awaitable<tool_result> { ... };
 
 #include <belay/core/coroutine.hpp>
-#include <belay/hooks/run_tools.hpp>
+#include <belay/hooks/host_function.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>

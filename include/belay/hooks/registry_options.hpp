@@ -5,6 +5,7 @@
 
 #include <belay/core/async_chain.hpp>
 #include <belay/core/trace.hpp>
+#include <belay/hooks/ask.hpp>
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/log.hpp>
 
@@ -16,6 +17,8 @@ struct registry_options {
     clock* time = nullptr;                  ///< null: the steady clock
     trace_sink* trace = nullptr;            ///< told what every hook said
     log_sink* log = nullptr;                ///< told which hooks failed
+    model_function ask_model{};             ///< answers side questions; absent: none is
+    usage_sink* usage = nullptr;            ///< told what they cost
     executable_options run{};               ///< how executables are run
     protocols known = default_protocols();  ///< for `on_executable`
 };

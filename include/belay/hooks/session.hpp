@@ -22,6 +22,7 @@
 
 #include <belay/config.hpp>
 #include <belay/core/error.hpp>
+#include <belay/hooks/ask.hpp>
 #include <belay/hooks/run_tools.hpp>
 #include <belay/hooks/session_events.hpp>
 #include <belay/hooks/session_types.hpp>
@@ -32,6 +33,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/json/value.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -64,6 +66,8 @@ BELAY_DECL void run_tools(state_ptr state, model_reply reply, tool_host host,
 BELAY_DECL void end_turn(state_ptr state, model_reply reply,
                          session_handler<turn_ending::outcome> handler);
 BELAY_DECL void finish_compaction(state_ptr state, session_handler<session_start::outcome> handler);
+BELAY_DECL void ask_session(state_ptr state, std::string question,
+                            session_handler<side_answer> handler);
 
 // Hands an operation to one of the functions above.
 template <auto Start>
@@ -94,10 +98,10 @@ struct session_initiation {
 ///
 /// @par Operations
 /// Those whose names begin with `async_` complete with `void(error_code, outcome)`, always through
-/// a post. They may be started from any thread, one at a time. Cancelling one, by any cancellation
-/// type, completes it at once with `errc::cancelled` and a default outcome, whatever a hook is
-/// doing; what that returns later is dropped. If it belonged to a turn, the turn has ended, as
-/// aborted. Emit a cancellation where the completion handler runs.
+/// a post. They may be started from any thread, one at a time, and `async_ask` beside them.
+/// Cancelling one, by any cancellation type, completes it at once with `errc::cancelled` and a
+/// default outcome, whatever a hook is doing; what that returns later is dropped. If it belonged to
+/// a turn, the turn has ended, as aborted. Emit a cancellation where the completion handler runs.
 ///
 /// What hooks do wrong is no error: it is in the outcome and in the host's log. Beside
 /// `errc::cancelled` and the three above there is `errc::threw`: what the hooks said could not be
@@ -254,16 +258,45 @@ public:
     BELAY_DECL result<session> create_subagent(subagent_options options);
 
     /// Of a subagent: it hands a result back to its starter; notifies subagent_finished with the
-    /// starter's id. In the background it may do so again after further work. An error, and nothing
-    /// fires, if it is no subagent (`errc::not_begun`), is at work on a turn (`errc::in_progress`),
-    /// was stopped during its last turn (`errc::cancelled`), or is closed (`errc::closed`).
+    /// starter's id. It may do so again after further work: at least one turn that has ended. An
+    /// error, and nothing fires, if it is no subagent or has done nothing since its last result
+    /// (`errc::not_begun`), is at work on a turn (`errc::in_progress`), was stopped during its last
+    /// turn (`errc::cancelled`), or is closed (`errc::closed`).
     [[nodiscard]] BELAY_DECL error_code hand_back(subagent_finished::result result,
                                                   std::string text);
+
+    // --- Side questions ------------------------------------------------------------------------
+
+    /// The model is called: `request` is what goes to it, in the host's own form, with `settings()`
+    /// as they are now. The last one is what a side question repeats. Null: there is none any more.
+    BELAY_DECL void record_request(std::shared_ptr<const boost::json::value> request);
+
+    /// Asks the session's model one question about the conversation, which gains nothing by it:
+    /// the last request goes to the same model again, with the question as one more message of the
+    /// user. It waits for nothing, also not for a running turn, and several may be open at once.
+    /// What the model's answer has cost is told to `registry_options::usage`, whatever became of
+    /// the question.
+    ///
+    /// @par Errors
+    /// `side_answer::error` says it in a sentence.
+    ///   - `errc::closed`: the session is closed, or was before the answer came
+    ///   - `errc::not_begun`: no request has been recorded
+    ///   - `errc::unreachable`: the host has no `registry_options::ask_model`, or that has failed
+    ///   - `errc::invalid_answer`: the model asked for a tool, or another one has answered
+    ///   - `errc::cancelled`: the host's function is told; the event loop is kept at work for as
+    ///     long as it still may answer
+    template <boost::asio::completion_token_for<void(error_code, side_answer)> Token =
+                  boost::asio::deferred_t>
+    auto async_ask(std::string question, Token&& token = Token())
+    {
+        return initiate<&detail::ask_session, side_answer, Token>(token, std::move(question));
+    }
 
     // --- The conversation ends -----------------------------------------------------------------
 
     /// Ends the running turn, as aborted, then notifies session_end for this session and after it
-    /// for its open subagents, with the same reason. Nothing waits. False if it was closed before.
+    /// for its open subagents, with the same reason. Nothing waits, and side questions that are open
+    /// complete with `errc::closed`. False if it was closed before.
     BELAY_DECL bool close(session_end::cause reason);
 
 private:

@@ -38,6 +38,7 @@ constexpr const char* text_of(errc code) noexcept
     case errc::in_progress: return "something that excludes this is in progress";
     case errc::closed: return "what this belongs to has been closed";
     case errc::undeclared: return "the capability was not declared";
+    case errc::unreachable: return "the model could not be asked";
     case errc::invalid_config: return "the configuration is not valid";
     case errc::unreadable: return "the file cannot be read";
     }

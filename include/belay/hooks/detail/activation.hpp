@@ -5,7 +5,6 @@
 
 #include <belay/core/error.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
-#include <belay/hooks/extension.hpp>
 #include <belay/hooks/registry_options.hpp>
 
 #include <boost/json/value.hpp>
@@ -16,18 +15,24 @@
 #include <utility>
 #include <vector>
 
+namespace belay::hooks {
+
+enum class extension_id : unsigned long long;
+
+}  // namespace belay::hooks
+
 namespace belay::hooks::detail {
 
 class registry_state;
 
 class activation {
 public:
-    activation(std::weak_ptr<registry_state> owner, extension_id number, const extension& what,
-               boost::json::value own_config)
+    activation(std::weak_ptr<registry_state> owner, extension_id number, std::string who,
+               std::vector<std::string> declared, boost::json::value own_config)
         : host(std::move(owner)),
           id(number),
-          name(what.name),
-          capabilities(what.capabilities),
+          name(std::move(who)),
+          capabilities(std::move(declared)),
           config(std::move(own_config))
     {}
 

@@ -11,7 +11,6 @@
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
-#include <belay/hooks/extension.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/registry_options.hpp>
 #include <belay/hooks/session_types.hpp>
@@ -20,17 +19,28 @@
 #include <boost/json/object.hpp>
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+namespace belay::hooks {
+
+struct extension;
+enum class extension_id : unsigned long long;
+
+}  // namespace belay::hooks
+
 namespace belay::hooks::detail {
 
 class activation;
+class session_state;
 
 class registry_state : public std::enable_shared_from_this<registry_state> {
 public:
@@ -56,6 +66,11 @@ public:
 
     // Takes back an activation that has broken the rules after it was over.
     BELAY_DECL void undo(activation& one, const diagnosis& why);
+
+    // The open sessions by their ids: of several with one id, the newest.
+    BELAY_DECL void opened(const std::shared_ptr<session_state>& one);
+    BELAY_DECL void closed(const session_state& one) noexcept;
+    BELAY_DECL std::shared_ptr<session_state> find(std::string_view id) const;
 
     // An empty set, which no extension ever gets into.
     BELAY_DECL std::shared_ptr<hook_set> bare_set() const;
@@ -89,6 +104,7 @@ private:
     std::shared_ptr<const config> taken_;  // from it
     std::vector<std::shared_ptr<activation>> activations_;
     unsigned long long last_extension_ = 0;
+    std::map<std::string, std::weak_ptr<session_state>, std::less<>> sessions_;
     std::vector<std::weak_ptr<hook_set>> sets_;
     std::vector<registered> extensions_;
     unsigned long long last_id_ = 0;

@@ -225,8 +225,11 @@ public:
         if (closed_) return errc::closed;
         if (turn_) return errc::in_progress;
         if (last_turn_aborted_) return errc::cancelled;
-        return {};
+        return idle_since_result_ ? error_code(errc::not_begun) : error_code();
     }
+
+    // Another one takes another turn.
+    void handed_back() noexcept { idle_since_result_ = true; }
 
 private:
     enum class work : unsigned char { none, start, prompt, tools, ending, compaction, restart };
@@ -265,6 +268,7 @@ private:
     turn_finished finish(turn_finished::result how)
     {
         const auto over = *std::exchange(turn_, std::nullopt);
+        idle_since_result_ = false;
         return {.session_id = who_.id,
                 .workspace = who_.workspace,
                 .outcome = how,
@@ -282,6 +286,7 @@ private:
     bool started_ = false;
     bool closed_ = false;
     bool last_turn_aborted_ = false;
+    bool idle_since_result_ = false;
 };
 
 }  // namespace belay::hooks::detail

@@ -13,8 +13,10 @@
 #include <belay/hooks/turn_events.hpp>
 
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +32,13 @@ public:
     virtual void cancel(error_code why) = 0;
 };
 
-class session_state {
+// What the model was called with last.
+struct recorded_request {
+    std::shared_ptr<const boost::json::value> request;
+    turn_settings settings;
+};
+
+class session_state : public std::enable_shared_from_this<session_state> {
 public:
     session_state(std::shared_ptr<registry_state> owner, std::shared_ptr<hook_set> set,
                   session_options who)
@@ -62,6 +70,9 @@ public:
     const std::shared_ptr<hook_set> hooks;
     session_fsm fsm;
     std::weak_ptr<session_operation> running;  // kept alive by what it waits for
+
+    std::optional<recorded_request> last_request;
+    std::vector<std::weak_ptr<session_operation>> questions;  // that are open; likewise
 
     std::vector<std::weak_ptr<session_state>> subagents;
     std::string starter;  // of a subagent: its id

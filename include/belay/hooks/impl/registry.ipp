@@ -60,8 +60,10 @@ BELAY_DECL checked<session> registry::create_session(session_options options)
     state_->current();  // as it is now, in the file too
     if (state_->fault) return *state_->fault;
     auto hooks = state_->set_for(options);
-    return session(
-        std::make_shared<detail::session_state>(state_, std::move(hooks), std::move(options)));
+    auto made =
+        std::make_shared<detail::session_state>(state_, std::move(hooks), std::move(options));
+    state_->opened(made);
+    return session(std::move(made));
 }
 
 BELAY_DECL hook_id registry::add(detail::extension_hook hook)

@@ -3,6 +3,7 @@
 
 #include <belay/hooks/detail/activation.hpp>
 #include <belay/hooks/detail/registry_state.hpp>
+#include <belay/hooks/extension.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -174,7 +175,7 @@ BELAY_DECL checked<extension_id> registry_state::activate(const extension& what,
 {
     const auto one =
         std::make_shared<activation>(weak_from_this(), static_cast<extension_id>(++last_extension_),
-                                     what, std::move(own_config));
+                                     what.name, what.capabilities, std::move(own_config));
     if (one->name.empty()) one->fail(errc::invalid_config, "an extension must have a name");
     for (const auto& declared : one->capabilities) {
         if (!is_hook_capability(declared)) {

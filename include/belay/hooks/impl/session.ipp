@@ -1,6 +1,7 @@
 #ifndef BELAY_HOOKS_IMPL_SESSION_IPP
 #define BELAY_HOOKS_IMPL_SESSION_IPP
 
+#include <belay/hooks/detail/ask_op.hpp>
 #include <belay/hooks/detail/batch_op.hpp>
 #include <belay/hooks/detail/complete.hpp>
 #include <belay/hooks/detail/session_state.hpp>
@@ -283,6 +284,7 @@ BELAY_DECL result<session> session::create_subagent(subagent_options options)
     made->background = options.background;
     std::erase_if(state_->subagents, [](const auto& one) { return one.expired(); });
     state_->subagents.push_back(made);
+    state_->host->opened(made);
     return session(std::move(made));
 }
 
@@ -290,10 +292,17 @@ BELAY_DECL error_code session::hand_back(subagent_finished::result result, std::
 {
     if (!state_->is_subagent) return errc::not_begun;
     if (const auto ec = state_->fsm.may_hand_back()) return ec;
+    state_->fsm.handed_back();
     const auto& who = state_->fsm.who();
     state_->tell(subagent_finished{state_->starter, who.id, who.workspace, state_->background,
                                    result, std::move(text)});
     return {};
+}
+
+BELAY_DECL void session::record_request(std::shared_ptr<const boost::json::value> request)
+{
+    state_->last_request.reset();
+    if (request) state_->last_request = {std::move(request), state_->fsm.settings()};
 }
 
 BELAY_DECL bool session::close(session_end::cause reason)

@@ -1,0 +1,197 @@
+#ifndef BELAY_HOOKS_IMPL_ASK_OP_IPP
+#define BELAY_HOOKS_IMPL_ASK_OP_IPP
+
+#include <belay/core/detail/folding.hpp>
+#include <belay/hooks/detail/ask_op.hpp>
+#include <belay/hooks/session.hpp>
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace belay::hooks::detail {
+
+// Keeps the event loop at work and sees it die: the model may be answered from anywhere.
+struct ask_op::guard {
+    explicit guard(std::shared_ptr<ask_op> op) noexcept : owner(std::move(op)) {}
+    guard(guard&&) noexcept = default;
+    ~guard()
+    {
+        if (owner) owner->drop();
+    }
+    void operator()(boost::system::error_code) { owner.reset(); }
+
+    std::shared_ptr<ask_op> owner;
+};
+
+BELAY_DECL ask_op::ask_op(const session_state& session, std::string question, handler_ptr handler)
+    : host_(session.host),
+      asked_{session.fsm.who().id, session.last_request->request, session.last_request->settings,
+             std::move(question)},
+      handler_(std::move(handler))
+{}
+
+BELAY_DECL void ask_op::start()
+{
+    handler_->on_cancel([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->cancel(errc::cancelled);
+    });
+    timer_ = host_->time.make_timer(host_->executor);
+    timer_->async_wait(clock::time_point::max(), guard(shared_from_this()));
+    std::optional<said> thrown;
+    try {
+        host_->options.ask_model(asked_, host_reply<model_answer>(shared_from_this()));
+    } catch (...) {
+        thrown = belay::detail::message_of(std::current_exception());
+    }
+    const std::lock_guard lock(mutex_);
+    // A reply that it took down with it has failed, too, but says less.
+    if (thrown && !(said_ && std::holds_alternative<model_answer>(*said_))) said_ = thrown;
+    starting_ = false;
+    send();
+}
+
+BELAY_DECL void ask_op::cancel(error_code why)
+{
+    if (!handler_->pending()) return;
+    handler_->complete(
+        why, {.error = why == errc::closed ? "session " + asked_.session_id + " was closed"
+                                           : "the question was cancelled"});
+    {
+        const std::lock_guard lock(mutex_);
+        if (said_) return;  // what the slot was bound to may be gone
+    }
+    stop_.emit(boost::asio::cancellation_type::terminal);
+}
+
+BELAY_DECL void ask_op::answer(model_answer what) noexcept
+{
+    settle(std::move(what));
+}
+
+BELAY_DECL void ask_op::fail(std::string message) noexcept
+{
+    settle(std::move(message));
+}
+
+BELAY_DECL void ask_op::settle(said what) noexcept
+{
+    const std::lock_guard lock(mutex_);
+    if (said_) return;
+    said_.emplace(std::move(what));
+    send();
+}
+
+// Under the lock: the operation ends before its executor does.
+BELAY_DECL void ask_op::send() noexcept
+{
+    if (starting_ || over_ || !said_) return;
+    over_ = true;
+    boost::asio::post(host_->executor,
+                      [self = shared_from_this(), what = std::move(*said_)]() mutable {
+                          self->conclude(std::move(what));
+                      });
+}
+
+BELAY_DECL void ask_op::conclude(said what)
+{
+    timer_.reset();
+    if (const auto* why = std::get_if<std::string>(&what)) {
+        if (handler_->pending()) handler_->complete(errc::unreachable, {.error = *why});
+        return;
+    }
+    auto& got = std::get<model_answer>(what);
+    if (auto* books = host_->options.usage) {
+        books->on_usage(
+            {.session_id = asked_.session_id, .model = got.model, .usage = std::move(got.usage)});
+    }
+    if (!handler_->pending()) return;  // nobody waits any more
+    side_answer result;
+    if (got.model != asked_.settings.model) {
+        result.error = "the question was answered by " + got.model +
+                       ", not by the session's model " + asked_.settings.model;
+    } else if (!got.calls.empty()) {
+        result.error = "the model asked for the tool " + got.calls.front().name +
+                       ", and a side question runs none";
+    } else {
+        result.text = std::move(got.text);
+    }
+    const auto ec = result.error.empty() ? error_code() : error_code(errc::invalid_answer);
+    handler_->complete(ec, std::move(result));
+}
+
+// The event loop is being destroyed.
+BELAY_DECL void ask_op::drop() noexcept
+{
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+    }
+    timer_.reset();
+    handler_->forget();
+}
+
+// Why a session cannot be asked.
+inline std::optional<diagnosis> why_not_asked(const session_state& session)
+{
+    const auto who = "session " + session.fsm.who().id;
+    if (session.fsm.is_closed()) return diagnosis{errc::closed, who + " is closed"};
+    if (!session.host->options.ask_model) {
+        return diagnosis{errc::unreachable, "this host has no model for side questions"};
+    }
+    if (!session.last_request) {
+        return diagnosis{errc::not_begun, who + " has not called its model yet"};
+    }
+    return std::nullopt;
+}
+
+// `find` gets the session, on the executor.
+template <class Find>
+void launch_ask(const std::shared_ptr<registry_state>& host, Find find, std::string question,
+                session_handler<side_answer> handler)
+{
+    auto waiting = waiting_handler<side_answer>::make(host->executor, std::move(handler));
+    boost::asio::dispatch(host->executor, [waiting = std::move(waiting), find = std::move(find),
+                                           question = std::move(question)]() mutable {
+        try {
+            const checked<state_ptr> session = find();
+            const auto why = session ? why_not_asked(**session) : session.error();
+            if (why) return waiting->complete(why->code, {.error = why->message});
+            const auto op = std::make_shared<ask_op>(**session, std::move(question), waiting);
+            auto& open = (*session)->questions;
+            std::erase_if(open, [](const auto& one) { return one.expired(); });
+            open.push_back(op);
+            op->start();
+        } catch (...) {
+            if (!waiting->pending()) throw;
+            waiting->complete(errc::threw,
+                              {.error = belay::detail::message_of(std::current_exception())});
+        }
+    });
+}
+
+BELAY_DECL void ask_session(state_ptr state, std::string question,
+                            session_handler<side_answer> handler)
+{
+    const auto host = state->host;
+    launch_ask(
+        host, [state = std::move(state)]() -> checked<state_ptr> { return state; },
+        std::move(question), std::move(handler));
+}
+
+BELAY_DECL void ask_session_of(std::shared_ptr<registry_state> host, std::string id,
+                               std::string question, session_handler<side_answer> handler)
+{
+    auto find = [weak = std::weak_ptr(host), id = std::move(id)]() -> checked<state_ptr> {
+        const auto registry = weak.lock();
+        if (auto found = registry ? registry->find(id) : nullptr) return found;
+        return diagnosis{errc::closed, "no session " + id + " is open"};
+    };
+    launch_ask(host, std::move(find), std::move(question), std::move(handler));
+}
+
+}  // namespace belay::hooks::detail
+
+#endif
