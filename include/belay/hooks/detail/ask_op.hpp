@@ -9,6 +9,7 @@
 #include <belay/hooks/detail/complete.hpp>
 #include <belay/hooks/detail/session_state.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
@@ -58,6 +59,12 @@ private:
     bool over_ = false;  // the answer is on its way, or the event loop has gone
     std::optional<said> said_;
 };
+
+// As session::async_ask, of the open session of that id (of several, the newest); errc::closed if none
+// is open. From any thread.
+BELAY_DECL void ask_session_of(
+    std::shared_ptr<registry_state> host, std::string id, std::string question,
+    boost::asio::any_completion_handler<void(error_code, side_answer)> handler);
 
 }  // namespace belay::hooks::detail
 

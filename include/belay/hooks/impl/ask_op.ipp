@@ -184,9 +184,8 @@ BELAY_DECL void ask_session(state_ptr state, std::string question,
 BELAY_DECL void ask_session_of(std::shared_ptr<registry_state> host, std::string id,
                                std::string question, session_handler<side_answer> handler)
 {
-    auto find = [weak = std::weak_ptr(host), id = std::move(id)]() -> checked<state_ptr> {
-        const auto registry = weak.lock();
-        if (auto found = registry ? registry->find(id) : nullptr) return found;
+    auto find = [host, id = std::move(id)]() -> checked<state_ptr> {
+        if (auto found = host->find(id)) return found;
         return diagnosis{errc::closed, "no session " + id + " is open"};
     };
     launch_ask(host, std::move(find), std::move(question), std::move(handler));
