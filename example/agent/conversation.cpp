@@ -2,9 +2,12 @@
 
 #include <belay/hooks/coroutine.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/json/value.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <memory>
 #include <utility>
 
 namespace agent {
@@ -41,7 +44,7 @@ asio::awaitable<void> conversation::start(hooks::session_start::cause reason)
 {
     const auto said = co_await session_.async_start(reason, use_awaitable);
     show_.session_started(reason, said);
-    add(message::role::user, said.message());
+    add("user", said.message());
 }
 
 asio::awaitable<hooks::model_reply> conversation::take_turn(const turn& spoken)
@@ -59,9 +62,11 @@ asio::awaitable<hooks::model_reply> conversation::answer(const std::optional<std
     const auto begun = co_await begin_turn(prompt);
     if (begun.blocked) co_return in_place_of_reply(begun);
     for (;;) {
-        const auto reply = model.ask(messages_, session_.settings());
+        const auto request = std::make_shared<const boost::json::value>(messages_);
+        session_.record_request(request);  // a question aside repeats it
+        const auto reply = model.ask(*request, session_.settings());
         show_.reply(reply);
-        add(message::role::assistant, reply.text);
+        add("assistant", reply.text);
 
         if (reply.calls.empty()) {
             if (co_await end_turn(reply)) co_return reply;
@@ -97,14 +102,14 @@ asio::awaitable<hooks::pre_turn::outcome> conversation::join_turn(const std::str
 void conversation::hear(const std::string& prompt)
 {
     show_.prompt(prompt);
-    add(message::role::user, prompt);
+    add("user", prompt);
 }
 
 void conversation::take(const hooks::pre_turn::outcome& said)
 {
     show_.prompt_taken(said);
-    for (const auto& added : said.contexts) add(message::role::user, added.context);
-    if (said.blocked) add(message::role::assistant, said.blocked_text());
+    for (const auto& added : said.contexts) add("user", added.context);
+    if (said.blocked) add("assistant", said.blocked_text());
 }
 
 // False: a hook sends the model back.
@@ -112,7 +117,7 @@ asio::awaitable<bool> conversation::end_turn(const hooks::model_reply& reply)
 {
     const auto said = co_await session_.async_end_turn(reply, use_awaitable);
     show_.turn_ending(said);
-    if (said.continuation) add(message::role::user, said.continuation->context);
+    if (said.continuation) add("user", said.continuation->context);
     co_return !said.continuation;
 }
 
@@ -127,7 +132,7 @@ asio::awaitable<void> conversation::run_tools(const hooks::model_reply& reply)
     const auto records = co_await session_.async_run_tools(reply, std::move(host), use_awaitable);
     show_.calls(reply.calls, records);
     for (const auto& record : records) {
-        add(message::role::tool, hooks::text_of(record.result.content));
+        add("tool", hooks::text_of(record.result.content));
     }
 }
 
@@ -136,10 +141,11 @@ asio::awaitable<void> conversation::compact(const compaction& what)
     show_.compaction(what);
     check(session_.begin_compaction(what.reason, what.tokens, what.capacity));
     if (what.fails) co_return check(session_.fail_compaction());
-    messages_.assign(1, {message::role::user, "(A summary of what was said so far.)"});
+    messages_.clear();
+    add("user", "(A summary of what was said so far.)");
     const auto said = co_await session_.async_finish_compaction(use_awaitable);
     show_.session_started(hooks::session_start::cause::compacted, said);
-    add(message::role::user, said.message());
+    add("user", said.message());
 }
 
 // What a subagent hands back begins a turn if there are replies to it. No person has sent it: no
@@ -152,6 +158,16 @@ asio::awaitable<void> conversation::wait_for(const waiting& what)
     if (results.empty()) co_return show_.replies_left(what.replies.size());
     const turn delivered{std::nullopt, what.replies};
     co_await take_turn(delivered);
+}
+
+// The conversation gains nothing by it: neither question nor answer is added to the messages.
+asio::awaitable<void> conversation::ask(const question& what)
+{
+    show_.question(what.text);
+    const auto [error, answer] =
+        co_await session_.async_ask(what.text, asio::as_tuple(use_awaitable));
+    if (error == belay::errc::cancelled) check(error);
+    error ? show_.warning(answer.error) : show_.answer(answer.text);
 }
 
 void conversation::stop(const stopping& what)
@@ -180,9 +196,9 @@ hooks::permission conversation::ask_person(const hooks::tool_call& call) const
                                           : hooks::permission::deny(denied->second);
 }
 
-void conversation::add(message::role from, const std::string& text)
+void conversation::add(std::string_view role, const std::string& text)
 {
-    if (!text.empty()) messages_.push_back({from, text});
+    if (!text.empty()) messages_.push_back({{"role", role}, {"content", text}});
 }
 
 }  // namespace agent

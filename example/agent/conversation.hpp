@@ -7,6 +7,7 @@
 #include <belay/hooks/session.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/json/array.hpp>
 
 #include "script.hpp"
 #include "scripted_model.hpp"
@@ -15,7 +16,7 @@
 #include "transcript.hpp"
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace agent {
 
@@ -35,6 +36,9 @@ public:
     boost::asio::awaitable<belay::hooks::model_reply> take_turn(const turn& spoken);
 
     boost::asio::awaitable<void> compact(const compaction& what);
+
+    /// Asks the model beside the conversation, which does not hear of it.
+    boost::asio::awaitable<void> ask(const question& what);
 
     boost::asio::awaitable<void> wait_for(const waiting& what);
     void stop(const stopping& what);
@@ -60,7 +64,7 @@ private:
     void hear(const std::string& prompt);
     void take(const belay::hooks::pre_turn::outcome& said);
     belay::hooks::permission ask_person(const belay::hooks::tool_call& call) const;
-    void add(message::role from, const std::string& text);
+    void add(std::string_view role, const std::string& text);
 
     belay::hooks::session session_;
     belay::hooks::turn_settings settings_;
@@ -68,7 +72,7 @@ private:
     const tools& tools_;
     transcript& show_;
     subagents subagents_;
-    std::vector<message> messages_;  // what the model is sent
+    boost::json::array messages_;  // what the model is sent
 };
 
 }  // namespace agent

@@ -21,6 +21,7 @@
 #include "play.hpp"
 #include "scratch_folder.hpp"
 #include "script.hpp"
+#include "scripted_model.hpp"
 #include "terminal.hpp"
 #include "tools.hpp"
 #include "transcript.hpp"
@@ -71,8 +72,13 @@ int run(const agent::options& given)
     asio::io_context loop;
     agent::host_log log(home, show);
     agent::hook_trace trace(terminal);
-    hooks::registry registry(loop.get_executor(),
-                             {.trace = given.trace ? &trace : nullptr, .log = &log});
+    hooks::registry_options how;
+    how.trace = given.trace ? &trace : nullptr;
+    how.log = &log;
+    how.ask_model = [&](const hooks::side_question& asked) {
+        return agent::answer_aside(script, asked);
+    };
+    hooks::registry registry(loop.get_executor(), how);
     const auto config = std::make_shared<hooks::config_file>(home / "config.json");
     usable(registry.follow(config));
 

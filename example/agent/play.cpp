@@ -17,6 +17,8 @@ asio::awaitable<void> play_entry(const script::entry& what, conversation& talk)
         co_await talk.take_turn(*spoken);
     } else if (const auto* compacted = std::get_if<compaction>(&what)) {
         co_await talk.compact(*compacted);
+    } else if (const auto* asked = std::get_if<question>(&what)) {
+        co_await talk.ask(*asked);
     } else if (const auto* awaited = std::get_if<waiting>(&what)) {
         co_await talk.wait_for(*awaited);
     } else {

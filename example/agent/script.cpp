@@ -58,21 +58,50 @@ private:
 
     script::entry read_entry(const json_node& node)
     {
-        const auto entry = node.object({"prompt", "replies", "compact", "wait", "stop"});
-        const auto compact = entry.find("compact");
-        const auto wait = entry.find("wait");
-        const auto stop = entry.find("stop");
-        const auto turns = entry.find("prompt") || (entry.find("replies") && !wait);
-        if (turns + compact.has_value() + wait.has_value() + stop.has_value() > 1) {
-            entry.fail(
-                "it is one of these: a \"prompt\" with \"replies\", a \"compact\", a \"wait\" "
-                "that may have \"replies\", a \"stop\"");
+        const auto entry =
+            node.object({"prompt", "replies", "compact", "ask", "answer", "wait", "stop"});
+        const std::string_view kind = kind_of(entry);
+        if (kind == "compact") {
+            return read_compaction(entry.required(kind), hooks::pre_compact::cause::manual);
         }
-        if (compact) return read_compaction(*compact, hooks::pre_compact::cause::manual);
-        if (wait) return waiting{read_subagent(*wait), read_replies(entry.list("replies"))};
-        if (stop) return stopping{read_subagent(*stop)};
+        if (kind == "ask") return read_question(entry);
+        if (kind == "wait") {
+            auto name = read_subagent(entry.required(kind));
+            return waiting{std::move(name), read_replies(entry.list("replies"))};
+        }
+        if (kind == "stop") return stopping{read_subagent(entry.required(kind))};
         auto prompt = entry.required("prompt").filled_text();
         return turn{std::move(prompt), read_replies(entry.required("replies").list())};
+    }
+
+    // The one key that says what an entry is, and none that belongs to another.
+    static std::string_view kind_of(const json_object& entry)
+    {
+        std::string_view kind;
+        for (const auto* key : {"prompt", "compact", "ask", "wait", "stop"}) {
+            if (!entry.find(key)) continue;
+            if (!kind.empty()) {
+                entry.fail("is it a \"" + std::string(kind) + "\" or a \"" + key + "\"?");
+            }
+            kind = key;
+        }
+        if (entry.find("replies") && kind != "prompt" && kind != "wait" && !kind.empty()) {
+            entry.fail("a \"" + std::string(kind) + "\" has no \"replies\"");
+        }
+        if (entry.find("answer") && kind != "ask") {
+            entry.fail("only an \"ask\" has an \"answer\"");
+        }
+        return kind;
+    }
+
+    question read_question(const json_object& entry)
+    {
+        question asked{entry.required("ask").filled_text()};
+        if (!questions_.insert(asked.text).second) entry.fail("it has been asked before");
+        if (auto answer = entry.filled_text("answer")) {
+            script_.answers[asked.text] = *std::move(answer);
+        }
+        return asked;
     }
 
     std::string read_subagent(const json_node& node) const
@@ -167,6 +196,7 @@ private:
 
     script script_;
     std::set<std::string> ids_;
+    std::set<std::string> questions_;
     std::set<std::string> in_background_;  // the subagents that can be waited for
 };
 

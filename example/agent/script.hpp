@@ -38,6 +38,11 @@ struct turn {
     std::vector<reply> replies;
 };
 
+/// The person asks the model something beside the conversation.
+struct question {
+    std::string text;
+};
+
 /// The person waits for what a background subagent hands back.
 struct waiting {
     std::string subagent;
@@ -50,7 +55,7 @@ struct stopping {
 };
 
 struct script {
-    using entry = std::variant<turn, compaction, waiting, stopping>;
+    using entry = std::variant<turn, compaction, question, waiting, stopping>;
 
     std::string session_id = "sess_1";
     belay::hooks::session_start::cause reason = belay::hooks::session_start::cause::start;
@@ -62,6 +67,7 @@ struct script {
 
     std::map<std::string, std::string> files;  ///< what the workspace holds at first, by path
     std::vector<entry> conversation;
+    std::map<std::string, std::string> answers;  ///< to questions aside; none: the model is away
 
     // By the id of a call:
     std::map<std::string, std::string> denied;               ///< why the person denies it

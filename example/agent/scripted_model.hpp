@@ -1,21 +1,15 @@
 #ifndef BELAY_EXAMPLE_AGENT_SCRIPTED_MODEL_HPP
 #define BELAY_EXAMPLE_AGENT_SCRIPTED_MODEL_HPP
 
+#include <belay/hooks/ask.hpp>
 #include <belay/hooks/session_types.hpp>
 
+#include <boost/json/value.hpp>
+
 #include "script.hpp"
-#include <string>
 #include <vector>
 
 namespace agent {
-
-/// What a model is sent.
-struct message {
-    enum class role : unsigned char { user, assistant, tool };
-
-    role from = role::user;
-    std::string text;
-};
 
 /// Stands where a model would be called, and says what the script says.
 class scripted_model {
@@ -23,7 +17,7 @@ public:
     explicit scripted_model(const std::vector<reply>& replies) : replies_(replies) {}
 
     /// The next reply. A turn that goes on after its last one gets a reply with stop_reason::error.
-    belay::hooks::model_reply ask(const std::vector<message>& messages,
+    belay::hooks::model_reply ask(const boost::json::value& request,
                                   const belay::hooks::turn_settings& settings);
 
     /// What else happens while the tools of the last reply run.
@@ -36,6 +30,11 @@ private:
     const std::vector<reply>& replies_;
     std::size_t said_ = 0;
 };
+
+/// The model's answer to a question that is asked beside the conversation. Throws if the script has
+/// none: then the model is out of reach.
+belay::hooks::model_answer answer_aside(const script& what,
+                                        const belay::hooks::side_question& asked);
 
 }  // namespace agent
 

@@ -161,6 +161,8 @@ class default_conversation(Case):
             r"\+ keep-promises continued the turn$",
             r"\| wrote 31 bytes to pilot.txt$",
             r"^  It is in pilot.txt\.$",
+            r"^\? What may the pilot not know yet\?$",
+            r"^  That the lamps are dirty\.$",
             r"^> Have the charts counted",
             r"^  clerk: session_start: start$",
             r"^  clerk: > Count the charts\.$",
@@ -404,6 +406,17 @@ esac""")
         self.assertInOrder(text, r"session_start: start$", r"automatic compaction: 7 tokens",
                            r"session_start: compacted$", r"Well\.$", r"^/compact", r"failed")
         self.assertEqual(text.count("## Session start hook 1"), 2)
+
+    def test_a_question_beside_the_conversation_leaves_no_trace_in_it(self):
+        self.hook("pre_turn", "spy", """printf '%s\\n' "$event" >>"$(dirname "$0")/seen"; echo '{"power":"observe"}'""")
+        self.hook("session_end", "last", """printf '%s\\n' "$event" >>"$(dirname "$0")/seen\"""")
+        text = self.play({"ask": "Too early?", "answer": "Never said."}, turn("Go.", "Well."),
+                         {"ask": "How?", "answer": "So."}, {"ask": "Is anybody there?"}, turn("On.", "Fine."))
+        self.assertInOrder(text, r"^\? Too early\?$", r"^! ", r"^> Go\.$", r"^  Well\.$", r"^\? How\?$", r"^  So\.$",
+                           r"^\? Is anybody there\?$", r"^! .*the script has no answer", r"^> On\.$", r"^  Fine\.$")
+        self.assertNotIn("Never said.", text)
+        seen = [json.loads(line) for line in (self.folder / "home/hooks/seen").read_text().splitlines()]
+        self.assertEqual([event.get("prompt", event.get("turns")) for event in seen], ["Go.", "On.", 2])
 
     def test_a_bare_session_runs_no_hook(self):
         for phase in ("session_start", "pre_turn", "pre_tool_use", "turn_ending", "session_end"):
@@ -831,16 +844,18 @@ class bad_input(Case):
     def test_an_unknown_key_or_value_gets_a_suggestion(self):
         self.refuse_script({"conversatoin": []}, r'unknown key "conversatoin"; did you mean "conversation"\?')
         self.refuse_entry(turn("x", {"call": []}), r'\.replies\[0\]: unknown key "call"; did you mean "calls"\?')
-        self.refuse_entry({"sleep": 3}, r': unknown key "sleep"; it may be "prompt", "replies", "compact", "wait", "stop"')
+        self.refuse_entry({"sleep": 3}, r': unknown key "sleep"; it may be "prompt", "replies", "compact", "ask", .*')
         self.refuse_script({"conversation": [], "session": {"tools": ["raed"]}},
                            r'session\.tools\[0\]: unknown value "raed"; did you mean "read"\?')
         self.refuse_script({"conversation": [], "session": {"end": "never"}},
                            r'session\.end: unknown value "never"; it may be "closed", .*')
 
     def test_what_does_not_fit_together(self):
-        for entry in ({"prompt": "x", "compact": {}}, {"wait": "x", "stop": "x"}, {"stop": "x", "replies": []},
-                      {"prompt": "x", "wait": "x", "replies": []}):
-            self.refuse_entry(entry, r": it is one of these: .*")
+        self.refuse_entry({"prompt": "x", "compact": {}}, r': is it a "prompt" or a "compact"\?')
+        self.refuse_entry({"wait": "x", "prompt": "x", "replies": []}, r': is it a "prompt" or a "wait"\?')
+        self.refuse_entry({"stop": "x", "replies": []}, r': a "stop" has no "replies"')
+        self.refuse_entry({"prompt": "x", "answer": "y", "replies": []}, r': only an "ask" has an "answer"')
+        self.refuse_script({"conversation": [{"ask": "x"}, {"ask": "x", "answer": "y"}]}, r"conversation\[1\]: it has been asked before")
         self.refuse_entry(turn("x", {"text": "y", "joining": ["z"]}), r"\.replies\[0\]: .*has no \"calls\"")
         self.refuse_entry(turn("x", {"calls": [call("bash", command="true")], "stop": "length"}), r"\.replies\[0\]: .*no \"stop\"")
         self.refuse_entry(turn("x", {"calls": [call("bash") | {"id": "1"}, call("bash") | {"id": "1"}]}),

@@ -194,6 +194,19 @@ void transcript::compaction(const agent::compaction& what)
     out_.flush();
 }
 
+void transcript::question(std::string_view text)
+{
+    out_.gap();
+    out_.text(0, "? ", text, lines_shown, style::bold);
+    out_.flush();
+}
+
+void transcript::answer(std::string_view text)
+{
+    out_.text(2, "", text, lines_shown, style::dim);
+    out_.flush();
+}
+
 void transcript::subagent(const std::string& name, std::string_view rows)
 {
     if (rows.starts_with('\n')) rows.remove_prefix(1);

@@ -36,6 +36,10 @@ public:
 
     void compaction(const agent::compaction& what);
 
+    /// Beside the conversation.
+    void question(std::string_view text);
+    void answer(std::string_view text);
+
     /// What the transcript of a subagent has shown.
     void subagent(const std::string& name, std::string_view rows);
 
