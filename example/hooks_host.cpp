@@ -8,6 +8,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -61,6 +64,25 @@ void set_up(registry& hooks, const fs::path& home)
     }
 }
 
+// Answers side questions: the last request of a conversation again, with one more message, to the same
+// model. Here it is another fixed reply.
+model_answer ask_model(const side_question& asked)
+{
+    auto request = *asked.request;
+    request.as_array().emplace_back(asked.question);
+    return {
+        .text = "Palm Island.", .model = asked.settings.model, .usage = request.as_array().size()};
+}
+
+// The books of the host.
+struct ledger final : usage_sink {
+    void on_usage(const usage_record& record) noexcept override
+    {
+        std::printf("%s: %s, %s messages\n", record.session_id.c_str(),
+                    std::string(record.counted_as).c_str(), serialize(record.usage).c_str());
+    }
+};
+
 // Beside the hooks of all conversations, this one has functions of its own.
 session_options options_of(std::string id)
 {
@@ -89,12 +111,16 @@ boost::asio::awaitable<void> converse(registry& hooks, std::string id)
     for (const auto& one : turn.contexts) {
         std::printf("* %s\n", added_context_row(one).line().c_str());
     }
+    const boost::json::array request{"Where is the treasure?"};
+    conversation.record_request(std::make_shared<const boost::json::value>(request));
     for (const auto* text : {"Under a palm.", "Under a palm. Here is a map."}) {
         model_reply reply{.text = text};
         const auto ending = co_await conversation.async_end_turn(reply, use_awaitable);
         if (!ending.continuation) break;
         std::printf("* %s\n", continued_turn_row(*ending.continuation).line().c_str());
     }
+    const auto aside = co_await conversation.async_ask("Which island?", use_awaitable);
+    std::printf("aside: %s\n", aside.text.c_str());
     conversation.close(session_end::cause::closed);
 }
 
@@ -142,7 +168,8 @@ int main()
 
     jsonl_file log(host_log_path(home.string()));
     boost::asio::io_context loop;
-    registry hooks(loop.get_executor(), {.log = &log});
+    ledger usage;
+    registry hooks(loop.get_executor(), {.log = &log, .ask_model = ask_model, .usage = &usage});
     set_up(hooks, home);
     boost::asio::co_spawn(loop, work(hooks, home), [](std::exception_ptr failed) {
         if (failed) std::rethrow_exception(failed);
