@@ -1,6 +1,6 @@
 #include <belay/hooks/ask.hpp>
 #include <belay/hooks/coroutine.hpp>
-#include <belay/hooks/detail/ask_op.hpp>
+#include <belay/hooks/extension.hpp>
 #include <belay/hooks/registry.hpp>
 #include <belay/hooks/session.hpp>
 
@@ -92,6 +92,28 @@ struct asked_host : host {
     std::vector<model_answer_reply> owed;
     std::shared_ptr<const json::value> request =
         std::make_shared<const json::value>(json::object{{"messages", 3}});
+};
+
+// An extension that asks.
+struct asking_extension {
+    explicit asking_extension(asked_host& where, names capabilities = {"sessions.ask"})
+        : h(where),
+          id(h.hooks
+                 .activate({.name = "crow",
+                            .capabilities = std::move(capabilities),
+                            .activate = [this](registrar& hooks) { self = hooks; }})
+                 .value())
+    {}
+
+    asked_host::outcome ask(std::string session)
+    {
+        auto [ec, said] = h.finish(self->async_ask(std::move(session), "where?"));
+        return {ec, said.text, said.error};
+    }
+
+    asked_host& h;
+    std::optional<registrar> self;
+    extension_id id;
 };
 
 }  // namespace
@@ -479,53 +501,64 @@ BOOST_AUTO_TEST_CASE(the_model_may_be_a_plain_function_a_coroutine_or_answer_on_
     BOOST_TEST(books.records.size() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(an_open_session_can_be_asked_by_its_id)
+BOOST_AUTO_TEST_CASE(an_extension_may_ask_an_open_session_by_its_id)
 {
     asked_host h;
-    auto with = h.options();
-    with.ask_model = [](const side_question& asked, model_answer_reply reply) {
+    h.model = [](const side_question& asked, model_answer_reply reply) {
         reply({.text = asked.settings.model + " of " + asked.session_id,
                .model = asked.settings.model});
     };
-    const auto host_state = std::make_shared<belay::hooks::detail::registry_state>(
-        h.io.get_executor(), std::move(with));
+    asking_extension crow(h);
     const auto open = [&](std::string model) {
-        auto state = std::make_shared<belay::hooks::detail::session_state>(
-            host_state, host_state->bare_set(), session_options{.id = "s-1"});
-        host_state->opened(state);
-        session made(std::move(state));
-        h.finish(made.async_start(session_start::cause::start));
+        auto made = h.open({.id = "s-1"});
         turn_settings settings{std::move(model), {}, {}};
         h.finish(made.async_begin_turn("go", settings));
         made.record_request(h.request);
         return made;
     };
-    const auto ask = [&](std::string id) {
-        std::optional<asked_host::outcome> got;
-        belay::hooks::detail::ask_session_of(
-            host_state, std::move(id), "where?",
-            [&](error_code ec, side_answer said) { got = {ec, said.text, said.error}; });
-        h.drain();
-        BOOST_REQUIRE(got.has_value());
-        return *got;
-    };
 
     auto older = open("old");
-    BOOST_TEST(ask("s-1").text == "old of s-1");
+    BOOST_TEST(crow.ask("s-1").text == "old of s-1");
     {
         auto newer = open("new");
-        BOOST_TEST(ask("s-1").text == "new of s-1");  // the newest of one id
+        BOOST_TEST(crow.ask("s-1").text == "new of s-1");  // the newest of one id
         older.close(session_end::cause::closed);
-        BOOST_TEST(ask("s-1").text == "new of s-1");
+        BOOST_TEST(crow.ask("s-1").text == "new of s-1");
         auto child = newer.create_subagent({.id = "s-2"}).value();
-        BOOST_TEST((ask("s-2").ec == errc::not_begun));
+        BOOST_TEST((crow.ask("s-2").ec == errc::not_begun));
         child.close(session_end::cause::closed);
-        BOOST_TEST((ask("s-2").ec == errc::closed));
+        BOOST_TEST((crow.ask("s-2").ec == errc::closed));
     }
-    const auto crashed = ask("s-1");
+    const auto crashed = crow.ask("s-1");
     BOOST_TEST((crashed.ec == errc::closed));
     BOOST_TEST(crashed.error == "no session s-1 is open");
-    BOOST_TEST((ask("nobody").ec == errc::closed));
+    BOOST_TEST((crow.ask("nobody").ec == errc::closed));
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_needs_its_capability_to_ask_and_no_other)
+{
+    asked_host h;
+    auto s = h.open_asked();
+    asking_extension mute(h, {"hooks.command", "hooks.pre_turn"});
+    const auto refused = mute.ask("s-1");
+    BOOST_TEST((refused.ec == errc::undeclared));
+    BOOST_TEST(refused.error ==
+               "extension \"crow\": the capability sessions.ask is needed and was not declared");
+    BOOST_TEST(h.questions.empty());
+    BOOST_TEST(asking_extension(h).ask("s-1").text == "about where?");
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_that_has_ended_asks_nothing)
+{
+    asked_host h;
+    auto s = h.open_asked();
+    asking_extension crow(h);
+    h.hooks.deactivate(crow.id);
+    const auto refused = crow.ask("s-1");
+    BOOST_TEST((refused.ec == errc::closed));
+    BOOST_TEST(refused.error == "extension \"crow\": it is not active any more");
+    h.hooks = belay::hooks::registry(h.io.get_executor());
+    BOOST_TEST((crow.ask("s-1").ec == errc::closed));
 }
 
 BOOST_AUTO_TEST_CASE(a_bare_session_may_be_asked)

@@ -17,12 +17,17 @@
 #include <belay/config.hpp>
 #include <belay/core/error.hpp>
 #include <belay/core/failure.hpp>
+#include <belay/hooks/ask.hpp>
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/registry_options.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
@@ -41,11 +46,17 @@ namespace belay::hooks {
 namespace detail {
 
 class activation;
+using activation_ptr = std::shared_ptr<activation>;
+
+BELAY_DECL boost::asio::any_io_executor executor_of(const activation& extension) noexcept;
+BELAY_DECL void ask_for_extension(
+    const activation_ptr& extension, std::string session_id, std::string question,
+    boost::asio::any_completion_handler<void(error_code, side_answer)> handler);
 
 }  // namespace detail
 
 /// How an extension registers its hooks: only while it is activated, and only what it has declared. A
-/// handle: copies are the same, and all members are called on the registry's executor.
+/// handle: copies are the same, and all members but `async_ask` are called on the registry's executor.
 ///
 /// A registration that is refused is an error that undoes the whole activation: none of the
 /// extension's hooks is there any more, whether or not it looks at the diagnosis.
@@ -58,9 +69,7 @@ class activation;
 /// | `argv[0]` is not an absolute path    | `invalid_argv`    |
 class registrar {
 public:
-    explicit registrar(std::shared_ptr<detail::activation> state) noexcept
-        : state_(std::move(state))
-    {}
+    explicit registrar(detail::activation_ptr state) noexcept : state_(std::move(state)) {}
 
     /// Registers a function for one of the eight phases or `turn_finished`, like `registry::on`;
     /// needs the capability `hooks.` and the event's name, as in `hooks.pre_tool_use`. A `timeout` is
@@ -84,6 +93,30 @@ public:
     /// `errc::invalid_config`. Nothing happens after the activation.
     BELAY_DECL void refuse(std::string why) const;
 
+    /// Asks an open session one side question, as `session::async_ask` does (spec: Vera, "Register
+    /// from an extension"); needs the capability `sessions.ask`. At any time while the extension is
+    /// being activated or is active; of several sessions of that id, the newest is asked.
+    ///
+    /// @par Completion signature
+    /// `void(error_code, side_answer)`, as there.
+    ///
+    /// @par Errors
+    /// Those of `session::async_ask`, with `errc::closed` also if no such session is open or the
+    /// extension has ended, and `errc::undeclared`.
+    template <boost::asio::completion_token_for<void(error_code, side_answer)> Token =
+                  boost::asio::deferred_t>
+    auto async_ask(std::string session_id, std::string question, Token&& token = Token()) const
+    {
+        return boost::asio::async_initiate<Token, void(error_code, side_answer)>(
+            asking{get_executor(), state_}, token, std::move(session_id), std::move(question));
+    }
+
+    /// The registry's.
+    boost::asio::any_io_executor get_executor() const noexcept
+    {
+        return detail::executor_of(*state_);
+    }
+
     /// The extension's name.
     BELAY_DECL const std::string& name() const noexcept;
 
@@ -94,11 +127,27 @@ public:
     BELAY_DECL protocols known_protocols() const noexcept;
 
 private:
+    struct asking {
+        using executor_type = boost::asio::any_io_executor;
+
+        executor_type executor;
+        detail::activation_ptr extension;
+
+        executor_type get_executor() const noexcept { return executor; }
+
+        template <class Handler>
+        void operator()(Handler&& handler, std::string session_id, std::string question) const
+        {
+            detail::ask_for_extension(extension, std::move(session_id), std::move(question),
+                                      std::forward<Handler>(handler));
+        }
+    };
+
     BELAY_DECL checked<hook_id> add(const std::string& capability,
                                     std::optional<std::chrono::milliseconds> timeout,
                                     detail::extension_hook hook) const;
 
-    std::shared_ptr<detail::activation> state_;
+    detail::activation_ptr state_;
 };
 
 /// What a host knows of an extension before it runs.

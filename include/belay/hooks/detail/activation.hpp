@@ -7,6 +7,7 @@
 #include <belay/hooks/detail/hook_set.hpp>
 #include <belay/hooks/registry_options.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/json/value.hpp>
 
 #include <memory>
@@ -27,21 +28,27 @@ class registry_state;
 
 class activation {
 public:
-    activation(std::weak_ptr<registry_state> owner, extension_id number, std::string who,
-               std::vector<std::string> declared, boost::json::value own_config)
+    activation(std::weak_ptr<registry_state> owner, boost::asio::any_io_executor where,
+               extension_id number, std::string who, std::vector<std::string> declared,
+               boost::json::value own_config)
         : host(std::move(owner)),
+          executor(std::move(where)),
           id(number),
           name(std::move(who)),
           capabilities(std::move(declared)),
           config(std::move(own_config))
     {}
 
+    diagnosis blame(errc code, const std::string& why) const
+    {
+        return {code, "extension \"" + name + "\": " + why};
+    }
+
     // The first thing that goes wrong is what the host is told.
     diagnosis fail(errc code, const std::string& why)
     {
-        diagnosis made{code, "extension \"" + name + "\": " + why};
-        if (!fault) fault = made;
-        return made;
+        if (!fault) fault = blame(code, why);
+        return blame(code, why);
     }
 
     hook_id stage_hook(hook_id number, extension_hook hook)
@@ -58,6 +65,7 @@ public:
     };
 
     const std::weak_ptr<registry_state> host;
+    const boost::asio::any_io_executor executor;
     const extension_id id;
     const std::string name;
     const std::vector<std::string> capabilities;

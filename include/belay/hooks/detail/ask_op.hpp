@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,10 +61,10 @@ private:
     std::optional<said> said_;
 };
 
-// As session::async_ask, of the open session of that id (of several, the newest); errc::closed if none
-// is open. From any thread.
-BELAY_DECL void ask_session_of(
-    std::shared_ptr<registry_state> host, std::string id, std::string question,
+// `find` gets the session, on the executor. From any thread.
+BELAY_DECL void launch_ask(
+    const boost::asio::any_io_executor& executor,
+    std::function<checked<std::shared_ptr<session_state>>()> find, std::string question,
     boost::asio::any_completion_handler<void(error_code, side_answer)> handler);
 
 }  // namespace belay::hooks::detail

@@ -110,8 +110,9 @@ BELAY_DECL void ask_op::conclude(said what)
     if (!handler_->pending()) return;  // nobody waits any more
     side_answer result;
     if (got.model != asked_.settings.model) {
-        result.error = "the question was answered by " + got.model +
-                       ", not by the session's model " + asked_.settings.model;
+        const auto who = got.model.empty() ? std::string("a model without a name") : got.model;
+        result.error = "the question was answered by " + who + ", not by the session's model " +
+                       asked_.settings.model;
     } else if (!got.calls.empty()) {
         result.error = "the model asked for the tool " + got.calls.front().name +
                        ", and a side question runs none";
@@ -147,14 +148,13 @@ inline std::optional<diagnosis> why_not_asked(const session_state& session)
     return std::nullopt;
 }
 
-// `find` gets the session, on the executor.
-template <class Find>
-void launch_ask(const std::shared_ptr<registry_state>& host, Find find, std::string question,
-                session_handler<side_answer> handler)
+BELAY_DECL void launch_ask(const boost::asio::any_io_executor& executor,
+                           std::function<checked<state_ptr>()> find, std::string question,
+                           session_handler<side_answer> handler)
 {
-    auto waiting = waiting_handler<side_answer>::make(host->executor, std::move(handler));
-    boost::asio::dispatch(host->executor, [waiting = std::move(waiting), find = std::move(find),
-                                           question = std::move(question)]() mutable {
+    auto waiting = waiting_handler<side_answer>::make(executor, std::move(handler));
+    boost::asio::dispatch(executor, [waiting = std::move(waiting), find = std::move(find),
+                                     question = std::move(question)]() mutable {
         try {
             const checked<state_ptr> session = find();
             const auto why = session ? why_not_asked(**session) : session.error();
@@ -175,20 +175,10 @@ void launch_ask(const std::shared_ptr<registry_state>& host, Find find, std::str
 BELAY_DECL void ask_session(state_ptr state, std::string question,
                             session_handler<side_answer> handler)
 {
-    const auto host = state->host;
+    const auto executor = state->host->executor;
     launch_ask(
-        host, [state = std::move(state)]() -> checked<state_ptr> { return state; },
+        executor, [state = std::move(state)]() -> checked<state_ptr> { return state; },
         std::move(question), std::move(handler));
-}
-
-BELAY_DECL void ask_session_of(std::shared_ptr<registry_state> host, std::string id,
-                               std::string question, session_handler<side_answer> handler)
-{
-    auto find = [host, id = std::move(id)]() -> checked<state_ptr> {
-        if (auto found = host->find(id)) return found;
-        return diagnosis{errc::closed, "no session " + id + " is open"};
-    };
-    launch_ask(host, std::move(find), std::move(question), std::move(handler));
 }
 
 }  // namespace belay::hooks::detail

@@ -2,6 +2,7 @@
 #define BELAY_HOOKS_IMPL_EXTENSION_IPP
 
 #include <belay/hooks/detail/activation.hpp>
+#include <belay/hooks/detail/ask_op.hpp>
 #include <belay/hooks/detail/registry_state.hpp>
 #include <belay/hooks/extension.hpp>
 
@@ -27,6 +28,38 @@ inline checked<std::shared_ptr<registry_state>> registering(activation& self,
                          "the capability " + capability + " is needed and was not declared");
     }
     return host;
+}
+
+BELAY_DECL boost::asio::any_io_executor executor_of(const activation& extension) noexcept
+{
+    return extension.executor;
+}
+
+// Why an extension may not ask a session now.
+inline std::optional<diagnosis> why_it_may_not_ask(const activation& self)
+{
+    const std::string capability = "sessions.ask";
+    if (self.stage == activation::state::over || self.host.expired()) {
+        return self.blame(errc::closed, "it is not active any more");
+    }
+    if (std::ranges::find(self.capabilities, capability) == self.capabilities.end()) {
+        return self.blame(errc::undeclared,
+                          "the capability " + capability + " is needed and was not declared");
+    }
+    return std::nullopt;
+}
+
+BELAY_DECL void ask_for_extension(
+    const activation_ptr& extension, std::string session_id, std::string question,
+    boost::asio::any_completion_handler<void(error_code, side_answer)> handler)
+{
+    auto find = [extension,
+                 id = std::move(session_id)]() -> checked<std::shared_ptr<session_state>> {
+        if (auto why = why_it_may_not_ask(*extension)) return *std::move(why);
+        if (auto found = extension->host.lock()->find(id)) return found;
+        return diagnosis{errc::closed, "no session " + id + " is open"};
+    };
+    launch_ask(extension->executor, std::move(find), std::move(question), std::move(handler));
 }
 
 }  // namespace detail

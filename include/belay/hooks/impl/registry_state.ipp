@@ -173,9 +173,9 @@ BELAY_DECL checked<extension_hook> registry_state::command_hook(const executable
 BELAY_DECL checked<extension_id> registry_state::activate(const extension& what,
                                                           boost::json::value own_config)
 {
-    const auto one =
-        std::make_shared<activation>(weak_from_this(), static_cast<extension_id>(++last_extension_),
-                                     what.name, what.capabilities, std::move(own_config));
+    const auto one = std::make_shared<activation>(
+        weak_from_this(), executor, static_cast<extension_id>(++last_extension_), what.name,
+        what.capabilities, std::move(own_config));
     if (one->name.empty()) one->fail(errc::invalid_config, "an extension must have a name");
     for (const auto& declared : one->capabilities) {
         if (!is_hook_capability(declared)) {
