@@ -333,4 +333,7 @@ def main(what):
 if __name__ == "__main__":
     TRY_HOOK, AGENT = (os.path.abspath(path) for path in sys.argv[1:3])
     COMPILER = sys.argv[3]
-    sys.exit(main(sys.argv[4]))
+    try:
+        sys.exit(main(sys.argv[4]))
+    except Wrong as why:
+        sys.exit(str(why))
