@@ -13,7 +13,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,12 +59,6 @@ private:
     bool over_ = false;  // the answer is on its way, or the event loop has gone
     std::optional<said> said_;
 };
-
-// `find` gets the session, on the executor. From any thread.
-BELAY_DECL void launch_ask(
-    const boost::asio::any_io_executor& executor,
-    std::function<checked<std::shared_ptr<session_state>>()> find, std::string question,
-    boost::asio::any_completion_handler<void(error_code, side_answer)> handler);
 
 }  // namespace belay::hooks::detail
 

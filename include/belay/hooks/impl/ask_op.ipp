@@ -2,12 +2,15 @@
 #define BELAY_HOOKS_IMPL_ASK_OP_IPP
 
 #include <belay/core/detail/folding.hpp>
+#include <belay/hooks/detail/activation.hpp>
 #include <belay/hooks/detail/ask_op.hpp>
+#include <belay/hooks/extension.hpp>
 #include <belay/hooks/session.hpp>
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -148,9 +151,10 @@ inline std::optional<diagnosis> why_not_asked(const session_state& session)
     return std::nullopt;
 }
 
-BELAY_DECL void launch_ask(const boost::asio::any_io_executor& executor,
-                           std::function<checked<state_ptr>()> find, std::string question,
-                           session_handler<side_answer> handler)
+// `find` gets the session, on the executor.
+template <class Find>
+void launch_ask(const boost::asio::any_io_executor& executor, Find find, std::string question,
+                session_handler<side_answer> handler)
 {
     auto waiting = waiting_handler<side_answer>::make(executor, std::move(handler));
     boost::asio::dispatch(executor, [waiting = std::move(waiting), find = std::move(find),
@@ -179,6 +183,33 @@ BELAY_DECL void ask_session(state_ptr state, std::string question,
     launch_ask(
         executor, [state = std::move(state)]() -> checked<state_ptr> { return state; },
         std::move(question), std::move(handler));
+}
+
+// Why an extension may not ask a session now.
+inline std::optional<diagnosis> why_it_may_not_ask(const activation& self)
+{
+    const std::string capability = "sessions.ask";
+    if (self.stage == activation::state::over || self.host.expired()) {
+        return self.blame(errc::closed, "it is not active any more");
+    }
+    if (std::ranges::find(self.capabilities, capability) == self.capabilities.end()) {
+        return self.blame(errc::undeclared,
+                          "the capability " + capability + " is needed and was not declared");
+    }
+    return std::nullopt;
+}
+
+BELAY_DECL void ask_for_extension(
+    const activation_ptr& extension, std::string session_id, std::string question,
+    boost::asio::any_completion_handler<void(error_code, side_answer)> handler)
+{
+    auto find = [extension,
+                 id = std::move(session_id)]() -> checked<std::shared_ptr<session_state>> {
+        if (auto why = why_it_may_not_ask(*extension)) return *std::move(why);
+        if (auto found = extension->host.lock()->find(id)) return found;
+        return diagnosis{errc::closed, "no session " + id + " is open"};
+    };
+    launch_ask(extension->executor, std::move(find), std::move(question), std::move(handler));
 }
 
 }  // namespace belay::hooks::detail

@@ -6,11 +6,89 @@
 #include <belay/hooks/detail/registry_state.hpp>
 #include <belay/hooks/extension.hpp>
 
+#include <boost/json/object.hpp>
+
 #include <algorithm>
-#include <type_traits>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace belay::hooks {
 namespace detail {
+
+// Whether a declared capability is one that belay knows, or is not belay's to know.
+inline bool is_hook_capability(std::string_view declared)
+{
+    constexpr std::string_view ours = "hooks.";
+    if (!declared.starts_with(ours)) return true;
+    declared.remove_prefix(ours.size());
+    return declared == "command" || declared == turn_finished::event_name || phase_named(declared);
+}
+
+BELAY_DECL checked<extension_id> registry_state::activate(const extension& what,
+                                                          boost::json::value own_config)
+{
+    const auto one = std::make_shared<activation>(
+        weak_from_this(), executor, static_cast<extension_id>(++last_extension_), what.name,
+        what.capabilities, std::move(own_config));
+    if (one->name.empty()) one->fail(errc::invalid_config, "an extension must have a name");
+    for (const auto& declared : one->capabilities) {
+        if (!is_hook_capability(declared)) {
+            one->fail(errc::invalid_config, "there is no capability " + declared);
+        }
+    }
+    if (!one->fault && what.activate) {
+        try {
+            registrar hooks(one);
+            what.activate(hooks);
+        } catch (...) {
+            one->fail(errc::threw, belay::detail::message_of(std::current_exception()));
+        }
+    }
+    const auto staged = std::exchange(one->staged, {});
+    one->stage = one->fault ? activation::state::over : activation::state::active;
+    if (one->fault) return *one->fault;
+    try {
+        activations_.push_back(one);
+        for (const auto& each : staged) {
+            one->hooks.push_back(each.id);
+            add(each.id, each.hook);
+        }
+    } catch (...) {
+        deactivate(one->id);
+        throw;
+    }
+    return one->id;
+}
+
+BELAY_DECL bool registry_state::deactivate(extension_id id)
+{
+    const auto found = std::ranges::find(activations_, id, &activation::id);
+    if (found == activations_.end()) return false;
+    const auto one = *found;
+    end(*one);
+    return true;
+}
+
+BELAY_DECL void registry_state::undo(activation& one, const diagnosis& why)
+{
+    if (one.stage != activation::state::active) return;
+    end(one);
+    if (options.log == nullptr) return;
+    options.log->on_record({{"type", "extension_failed"},
+                            {"level", "warn"},
+                            {"extension", one.name},
+                            {"error", why.message}});
+}
+
+BELAY_DECL void registry_state::end(activation& one)
+{
+    one.stage = activation::state::over;
+    std::erase_if(activations_, [&](const auto& each) { return each.get() == &one; });
+    for (const auto id : std::exchange(one.hooks, {})) remove(id);
+}
 
 // The registry, if the extension may register what needs `capability`, and may do so now.
 inline checked<std::shared_ptr<registry_state>> registering(activation& self,
@@ -33,33 +111,6 @@ inline checked<std::shared_ptr<registry_state>> registering(activation& self,
 BELAY_DECL boost::asio::any_io_executor executor_of(const activation& extension) noexcept
 {
     return extension.executor;
-}
-
-// Why an extension may not ask a session now.
-inline std::optional<diagnosis> why_it_may_not_ask(const activation& self)
-{
-    const std::string capability = "sessions.ask";
-    if (self.stage == activation::state::over || self.host.expired()) {
-        return self.blame(errc::closed, "it is not active any more");
-    }
-    if (std::ranges::find(self.capabilities, capability) == self.capabilities.end()) {
-        return self.blame(errc::undeclared,
-                          "the capability " + capability + " is needed and was not declared");
-    }
-    return std::nullopt;
-}
-
-BELAY_DECL void ask_for_extension(
-    const activation_ptr& extension, std::string session_id, std::string question,
-    boost::asio::any_completion_handler<void(error_code, side_answer)> handler)
-{
-    auto find = [extension,
-                 id = std::move(session_id)]() -> checked<std::shared_ptr<session_state>> {
-        if (auto why = why_it_may_not_ask(*extension)) return *std::move(why);
-        if (auto found = extension->host.lock()->find(id)) return found;
-        return diagnosis{errc::closed, "no session " + id + " is open"};
-    };
-    launch_ask(extension->executor, std::move(find), std::move(question), std::move(handler));
 }
 
 }  // namespace detail

@@ -1,9 +1,7 @@
 #ifndef BELAY_HOOKS_IMPL_REGISTRY_STATE_IPP
 #define BELAY_HOOKS_IMPL_REGISTRY_STATE_IPP
 
-#include <belay/hooks/detail/activation.hpp>
 #include <belay/hooks/detail/registry_state.hpp>
-#include <belay/hooks/extension.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -15,15 +13,6 @@
 #include <utility>
 
 namespace belay::hooks::detail {
-
-// Whether a declared capability is one that belay knows, or is not belay's to know.
-inline bool is_hook_capability(std::string_view declared)
-{
-    constexpr std::string_view ours = "hooks.";
-    if (!declared.starts_with(ours)) return true;
-    declared.remove_prefix(ours.size());
-    return declared == "command" || declared == turn_finished::event_name || phase_named(declared);
-}
 
 BELAY_DECL registry_state::registry_state(boost::asio::any_io_executor where, registry_options how)
     : executor(std::move(where)),
@@ -168,69 +157,6 @@ BELAY_DECL checked<extension_hook> registry_state::command_hook(const executable
                                      executable_handler<E>(*std::move(what), options.run));
     });
     return *std::move(made);
-}
-
-BELAY_DECL checked<extension_id> registry_state::activate(const extension& what,
-                                                          boost::json::value own_config)
-{
-    const auto one = std::make_shared<activation>(
-        weak_from_this(), executor, static_cast<extension_id>(++last_extension_), what.name,
-        what.capabilities, std::move(own_config));
-    if (one->name.empty()) one->fail(errc::invalid_config, "an extension must have a name");
-    for (const auto& declared : one->capabilities) {
-        if (!is_hook_capability(declared)) {
-            one->fail(errc::invalid_config, "there is no capability " + declared);
-        }
-    }
-    if (!one->fault && what.activate) {
-        try {
-            registrar hooks(one);
-            what.activate(hooks);
-        } catch (...) {
-            one->fail(errc::threw, belay::detail::message_of(std::current_exception()));
-        }
-    }
-    const auto staged = std::exchange(one->staged, {});
-    one->stage = one->fault ? activation::state::over : activation::state::active;
-    if (one->fault) return *one->fault;
-    try {
-        activations_.push_back(one);
-        for (const auto& each : staged) {
-            one->hooks.push_back(each.id);
-            add(each.id, each.hook);
-        }
-    } catch (...) {
-        deactivate(one->id);
-        throw;
-    }
-    return one->id;
-}
-
-BELAY_DECL bool registry_state::deactivate(extension_id id)
-{
-    const auto found = std::ranges::find(activations_, id, &activation::id);
-    if (found == activations_.end()) return false;
-    const auto one = *found;
-    end(*one);
-    return true;
-}
-
-BELAY_DECL void registry_state::undo(activation& one, const diagnosis& why)
-{
-    if (one.stage != activation::state::active) return;
-    end(one);
-    if (options.log == nullptr) return;
-    options.log->on_record({{"type", "extension_failed"},
-                            {"level", "warn"},
-                            {"extension", one.name},
-                            {"error", why.message}});
-}
-
-BELAY_DECL void registry_state::end(activation& one)
-{
-    one.stage = activation::state::over;
-    std::erase_if(activations_, [&](const auto& each) { return each.get() == &one; });
-    for (const auto id : std::exchange(one.hooks, {})) remove(id);
 }
 
 BELAY_DECL void registry_state::put(registered& one, const std::shared_ptr<hook_set>& set)
