@@ -4,6 +4,7 @@
 // The operation behind `session::async_ask`. Only bodies include this.
 
 #include <belay/config.hpp>
+#include <belay/core/detail/folding.hpp>
 #include <belay/core/error.hpp>
 #include <belay/hooks/ask.hpp>
 #include <belay/hooks/detail/complete.hpp>

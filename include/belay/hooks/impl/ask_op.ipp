@@ -1,10 +1,8 @@
 #ifndef BELAY_HOOKS_IMPL_ASK_OP_IPP
 #define BELAY_HOOKS_IMPL_ASK_OP_IPP
 
-#include <belay/hooks/detail/ask_op.hpp>
-
-#include <belay/core/detail/folding.hpp>
 #include <belay/hooks/detail/activation.hpp>
+#include <belay/hooks/detail/ask_op.hpp>
 #include <belay/hooks/extension.hpp>
 #include <belay/hooks/session.hpp>
 
