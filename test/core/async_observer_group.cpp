@@ -328,6 +328,22 @@ BOOST_AUTO_TEST_CASE(a_drain_completes_on_the_executor_of_its_handler)
     BOOST_TEST((got.ec == error_code()));
 }
 
+BOOST_AUTO_TEST_CASE(who_is_told_of_a_failure_and_throws_does_not_hold_up_the_drain)
+{
+    notes.add({.name = "broken"}, [](const note&) { throw std::runtime_error("no"); });
+    notes.notify({}, [](const failure&) { throw std::logic_error("nor the log"); });
+    bool completed = false;
+    group.async_drain(1h, [&](error_code ec, std::size_t cut) {
+        completed = true;
+        BOOST_TEST(!ec);
+        BOOST_TEST(cut == 0u);
+    });
+    io.restart();
+    BOOST_CHECK_THROW(io.poll(), std::logic_error);
+    run();
+    BOOST_TEST(completed);
+}
+
 BOOST_AUTO_TEST_CASE(the_event_loop_may_die_while_it_is_drained)
 {
     for (const bool started : {true, false}) {

@@ -522,6 +522,12 @@ BOOST_AUTO_TEST_CASE(an_extension_may_ask_an_open_session_by_its_id)
     {
         auto newer = open("new");
         BOOST_TEST(crow.ask("s-1").text == "new of s-1");  // the newest of one id
+        {
+            auto newest = open("newest");
+            BOOST_TEST(crow.ask("s-1").text == "newest of s-1");
+            newest.close(session_end::cause::closed);
+            BOOST_TEST(crow.ask("s-1").text == "new of s-1");
+        }
         older.close(session_end::cause::closed);
         BOOST_TEST(crow.ask("s-1").text == "new of s-1");
         auto child = newer.create_subagent({.id = "s-2"}).value();

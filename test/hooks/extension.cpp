@@ -428,6 +428,9 @@ BOOST_AUTO_TEST_CASE(an_extensions_list_that_makes_no_sense_does_not_load)
                "config.json: extensions[1].path is given twice: \"/b/../a/\"");
     BOOST_TEST(why(R"([{"path":"/a","config":1,"config":2}])") ==
                "config.json: extensions[0].config is given twice");
+    // A gate in the list of an extension is not lost in silence.
+    BOOST_TEST(why(R"([{"path":"/a","config":{"hooks":[{"phase":"pre_turn"}],"hooks":[]}}])") ==
+               "config.json: extensions[0].config.hooks is given twice");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -466,6 +469,19 @@ BOOST_AUTO_TEST_CASE(it_runs_its_list_after_that_of_the_configuration_which_does
     h.programs.runs.clear();
     h.begin(next, "go");
     BOOST_TEST(h.programs.names() == (names{"first"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_key_of_its_list_that_means_nothing_is_logged)
+{
+    host h;
+    const auto own =
+        boost::json::parse(R"({"hooks":[{"phase":"pre_turn","argv":["/opt/x"],"timeout":9}]})");
+    h.hooks.activate(command_hooks(), own).value();
+    const auto told = h.log.of("extension_warning");
+    BOOST_REQUIRE(told.size() == 1u);
+    BOOST_TEST(kept_log::text(told[0], "extension") == "vera.command-hooks");
+    BOOST_TEST(kept_log::text(told[0], "error") ==
+               "hooks[0].timeout means nothing (did you mean timeout_ms?)");
 }
 
 BOOST_AUTO_TEST_CASE(an_invalid_list_fails_the_activation_as_a_whole_and_names_the_entry)

@@ -497,6 +497,55 @@ BOOST_FIXTURE_TEST_CASE(another_configuration_ends_the_following, live_home)
     BOOST_TEST(h.programs.runs.empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(keys_that_mean_nothing_are_logged_at_each_change, live_home)
+{
+    const std::string misspelt = R"({"hooks":[{"phase":"pre_turn","argv":["x"],"timeout":5}],"n":)";
+    write(misspelt + "1}");
+    h.hooks.follow(file).value();
+    write(misspelt + "22}");
+    h.open();
+    const auto told = h.log.of("config_warning");
+    BOOST_REQUIRE(told.size() == 2u);
+    BOOST_TEST(kept_log::text(told[1], "error") ==
+               file->path().string() +
+                   ": hooks[0].timeout means nothing (did you mean timeout_ms?)");
+}
+
+BOOST_FIXTURE_TEST_CASE(nothing_to_follow_is_no_configuration, live_home)
+{
+    write_hooks("1");
+    h.hooks.follow(file).value();
+    h.hooks.follow(nullptr).value();
+    auto session = h.open();
+    h.begin(session, "go");
+    BOOST_TEST(h.programs.runs.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_log_may_put_another_configuration_in_the_place_of_one_that_is_bad,
+                        live_home)
+{
+    struct replacing_log final : log_sink {
+        void on_record(const boost::json::object&) noexcept override
+        {
+            ++records;
+            hooks->use(nullptr).value();
+        }
+        belay::hooks::registry* hooks = nullptr;
+        int records = 0;
+    } log;
+    auto with = h.options();
+    with.log = &log;
+    h.hooks = belay::hooks::registry(h.io.get_executor(), with);
+    log.hooks = &h.hooks;
+    write_hooks("1");
+    h.hooks.follow(file).value();
+    write("{");
+    auto session = h.open();
+    h.begin(session, "go");
+    BOOST_TEST(log.records == 1);
+    BOOST_TEST(h.programs.runs.empty());
+}
+
 BOOST_FIXTURE_TEST_CASE(a_subagent_has_its_starters_hooks_after_a_change_too, live_home)
 {
     write_hooks("1");

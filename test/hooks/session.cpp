@@ -409,9 +409,7 @@ BOOST_AUTO_TEST_CASE(a_turn_gets_one_continuation)
     recorder<turn_ending> endings(h.hooks);
     recorder<turn_finished> finished(h.hooks);
     h.hooks.on<turn_ending>(
-        [](const turn_ending&) {
-            return turn_ending::continue_turn{"draw a map", {}};
-        },
+        [](const turn_ending&) { return turn_ending::continue_turn{"draw a map", {}}; },
         "map-check");
     auto s = h.open_in_turn();
     auto [ec, first] = h.finish(s.async_end_turn(final_reply("done")));
@@ -492,10 +490,7 @@ BOOST_AUTO_TEST_CASE(a_failed_hook_of_the_configuration_lets_the_turn_end)
     h.use(R"([{"phase":"turn_ending","argv":["check"]}])");
     h.programs.exits["check"] = 1;
     h.hooks.on<turn_ending>(
-        [](const turn_ending&) {
-            return turn_ending::continue_turn{"go on", {}};
-        },
-        "x");
+        [](const turn_ending&) { return turn_ending::continue_turn{"go on", {}}; }, "x");
     auto s = h.open_in_turn();
     auto [ec, said] = h.finish(s.async_end_turn(final_reply("done")));
     BOOST_TEST(!said.continuation);
@@ -1260,6 +1255,76 @@ BOOST_AUTO_TEST_CASE(closing_cancels_what_is_running)
     s.close(session_end::cause::closed);
     h.drain();
     BOOST_TEST((std::get<0>(starting.get()) == errc::cancelled));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(log_that_comes_back)
+
+struct impatient_log final : log_sink {
+    void on_record(const boost::json::object&) noexcept override
+    {
+        ++records;
+        if (session) session->cancel_turn();
+    }
+    belay::hooks::session* session = nullptr;
+    int records = 0;
+};
+
+struct impatient_host : host {
+    impatient_host()
+    {
+        auto with = options();
+        with.log = &impatient;
+        hooks = belay::hooks::registry(io.get_executor(), with);
+        hooks.on<turn_finished>(
+            [this](const turn_finished& turn) { outcomes.push_back(turn.outcome); }, "ledger");
+        programs.exits["broken"] = 1;
+    }
+
+    impatient_log impatient;
+    std::vector<turn_finished::result> outcomes;
+};
+
+BOOST_AUTO_TEST_CASE(a_log_may_stop_the_turn_that_a_hook_has_blocked_or_let_pass)
+{
+    impatient_host h;
+    h.use(R"([{"phase":"pre_turn","argv":["broken"]}])");
+    auto s = h.open();
+    h.impatient.session = &s;
+    BOOST_TEST(h.begin(s, "go").blocked.has_value());
+    BOOST_TEST(h.impatient.records == 1);
+    BOOST_TEST(!s.turn_running());
+    h.drain();
+    BOOST_REQUIRE(h.outcomes.size() == 1u);
+    BOOST_TEST((h.outcomes[0] == turn_finished::result::error));
+
+    h.use("[]");
+    h.hooks.on<pre_turn>([](const pre_turn&) { throw std::runtime_error("no"); }, "x");
+    auto next = h.open({.id = "s-2"});
+    h.impatient.session = &next;
+    BOOST_TEST(!h.begin(next, "go").blocked.has_value());
+    BOOST_TEST(h.impatient.records == 2);
+    BOOST_TEST(!next.turn_running());
+    h.drain();
+    BOOST_REQUIRE(h.outcomes.size() == 2u);
+    BOOST_TEST((h.outcomes[1] == turn_finished::result::aborted));
+}
+
+BOOST_AUTO_TEST_CASE(a_log_may_stop_the_turn_that_is_ending)
+{
+    impatient_host h;
+    h.use(R"([{"phase":"turn_ending","argv":["broken"]}])");
+    auto s = h.open_in_turn();
+    h.impatient.session = &s;
+    model_reply reply{.text = "done"};
+    auto [ec, said] = h.finish(s.async_end_turn(reply));
+    BOOST_TEST(!ec);
+    BOOST_TEST(said.failed.has_value());
+    BOOST_TEST(h.impatient.records == 1);
+    h.drain();
+    BOOST_REQUIRE(h.outcomes.size() == 1u);
+    BOOST_TEST((h.outcomes[0] == turn_finished::result::completed));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,6 +11,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "settings.hpp"
 #include <memory>
@@ -59,7 +60,8 @@ asio::awaitable<std::optional<belay::block>> look_ahead(const pre_tool_use& even
     const auto executor = co_await asio::this_coro::executor;
     const auto [error, report] = co_await belay::process::async_run(
         executor, std::move(check), std::string(), asio::as_tuple(asio::use_awaitable));
-    if (error || report.status.is_success()) co_return std::nullopt;
+    if (error) throw boost::system::system_error(error);  // recorded; of an extension, ignored
+    if (report.status.is_success()) co_return std::nullopt;
     co_return belay::block{"the shell cannot read this command\n" +
                            belay::process::utf8_lenient(report.err)};
 }

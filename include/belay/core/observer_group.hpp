@@ -53,8 +53,9 @@ public:
 
     /// Waits until no observer runs, those included that are notified meanwhile. Those that still
     /// run when `budget` has passed (zero or less: at once) are cut off: cancelled and abandoned,
-    /// what they answer later is dropped, and each has failed with `errc::cancelled`. The group goes
-    /// on as before, and drains may overlap.
+    /// what they answer later is dropped, and each has failed with `errc::cancelled`. One that blocks
+    /// its thread cannot be cut off, and is waited for. The group goes on as before, and drains may
+    /// overlap.
     ///
     /// @par Completion signature
     /// `void(error_code, std::size_t cut)`, always through a post to the group's executor. `cut` is

@@ -25,9 +25,9 @@ namespace detail {
 template <class E>
 class observer_flight final : public flight<E>, public observer_run {
 public:
-    using report = std::function<void(const failure&)>;
+    using failure_handler = std::function<void(const failure&)>;
 
-    observer_flight(flight_plan<E> plan, std::shared_ptr<const report> on_failure,
+    observer_flight(flight_plan<E> plan, std::shared_ptr<const failure_handler> on_failure,
                     observer_group_ptr group) noexcept
         : flight<E>(std::move(plan)), on_failure_(std::move(on_failure)), group_(std::move(group))
     {}
@@ -45,20 +45,27 @@ private:
     void complete(error_code ec, outcome_of<E> outcome) override
     {
         const bool was_cut = ec == errc::cancelled;
-        if (*on_failure_) {
-            for (const auto& why : outcome.failures) (*on_failure_)(why);
-            if (was_cut) {
-                const auto& plan = this->plan();
-                (*on_failure_)({errc::cancelled, plan.handlers->entries[plan.first].info,
-                                "it was cut off before it had ended"});
-            }
+        try {
+            if (*on_failure_) report(outcome, was_cut);
+        } catch (...) {
+            group_->finished(id_, was_cut);
+            throw;
         }
         group_->finished(id_, was_cut);
     }
 
+    void report(const outcome_of<E>& outcome, bool was_cut)
+    {
+        for (const auto& why : outcome.failures) (*on_failure_)(why);
+        if (!was_cut) return;
+        const auto& plan = this->plan();
+        (*on_failure_)({errc::cancelled, plan.handlers->entries[plan.first].info,
+                        "it was cut off before it had ended"});
+    }
+
     void forget() noexcept override {}
 
-    const std::shared_ptr<const report> on_failure_;
+    const std::shared_ptr<const failure_handler> on_failure_;
     const observer_group_ptr group_;
     observer_group_state::run_id id_ = 0;
 };
@@ -122,7 +129,7 @@ public:
         const auto executor = get_executor();
         const auto told = std::make_shared<const E>(std::move(event));
         const auto report =
-            std::make_shared<const typename one_flight::report>(std::move(on_failure));
+            std::make_shared<const typename one_flight::failure_handler>(std::move(on_failure));
         for (std::size_t i = 0; i != handlers->entries.size(); ++i) {
             auto one = std::make_shared<one_flight>(
                 detail::flight_plan<E>{executor, group_.get_clock(), trace_, told, handlers, i,

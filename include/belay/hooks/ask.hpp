@@ -76,7 +76,7 @@ class usage_sink {
 public:
     virtual ~usage_sink() = default;
 
-    /// Called on the registry's executor, before the question completes.
+    /// Called on the registry's executor; if the question is still waited for, before it completes.
     virtual void on_usage(const usage_record& record) noexcept = 0;
 };
 

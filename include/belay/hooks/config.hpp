@@ -48,14 +48,15 @@ public:
     /// document.
     ///
     /// The diagnosis is `errc::invalid_config` and names the entry, the field and the value. A key that
-    /// is given twice is refused where one of them would be lost: `hooks`, `extensions`, and the fields
-    /// of an entry.
+    /// is given twice is refused where one of them would be lost: `hooks`, the fields of its entries, and
+    /// all of `extensions`.
     [[nodiscard]] BELAY_DECL static checked<config> parse(std::string_view text,
                                                           const std::filesystem::path& home,
                                                           std::string_view file = "config.json",
                                                           protocols known = default_protocols());
 
-    /// The same, of a document that somebody else has parsed.
+    /// The same, of a document that somebody else has parsed: of a key that was given twice, one is
+    /// lost, and nobody can tell.
     [[nodiscard]] BELAY_DECL static checked<config> from_json(
         boost::json::value document, const std::filesystem::path& home,
         std::string_view file = "config.json", protocols known = default_protocols());

@@ -48,7 +48,6 @@ namespace detail {
 class activation;
 using activation_ptr = std::shared_ptr<activation>;
 
-BELAY_DECL boost::asio::any_io_executor executor_of(const activation& extension) noexcept;
 BELAY_DECL void ask_for_extension(
     const activation_ptr& extension, std::string session_id, std::string question,
     boost::asio::any_completion_handler<void(error_code, side_answer)> handler);
@@ -93,6 +92,9 @@ public:
     /// `errc::invalid_config`. Nothing happens after the activation.
     BELAY_DECL void refuse(std::string why) const;
 
+    /// Tells the host's log about something that is no error: a record `extension_warning`.
+    BELAY_DECL void warn(std::string_view what) const;
+
     /// Asks an open session one side question, as `session::async_ask` does (spec: Vera, "Register
     /// from an extension"); needs the capability `sessions.ask`. At any time while the extension is
     /// being activated or is active; of several sessions of that id, the newest is asked.
@@ -102,7 +104,8 @@ public:
     ///
     /// @par Errors
     /// Those of `session::async_ask`, with `errc::closed` also if no such session is open or the
-    /// extension has ended, and `errc::undeclared`.
+    /// extension has ended before, and `errc::undeclared`. A question that is open when the extension
+    /// ends is answered.
     template <boost::asio::completion_token_for<void(error_code, side_answer)> Token =
                   boost::asio::deferred_t>
     auto async_ask(std::string session_id, std::string question, Token&& token = Token()) const
@@ -112,10 +115,7 @@ public:
     }
 
     /// The registry's.
-    boost::asio::any_io_executor get_executor() const noexcept
-    {
-        return detail::executor_of(*state_);
-    }
+    BELAY_DECL boost::asio::any_io_executor get_executor() const noexcept;
 
     /// The extension's name.
     BELAY_DECL const std::string& name() const noexcept;
@@ -156,11 +156,8 @@ struct extension {
     std::vector<std::string> capabilities{};     ///< what it declares
     std::function<void(registrar&)> activate{};  ///< registers its hooks; may throw
     std::filesystem::path path{};                ///< its folder, by which a configuration names it
-    bool included = false;  ///< it comes with the host: active unless it is left out
+    bool included = false;                       ///< active also if no configuration names it
 };
-
-/// Names an extension that is active. Never used twice by the same registry.
-enum class extension_id : unsigned long long {};
 
 /// An extension, and the configuration to activate it with.
 struct configured_extension {
@@ -170,7 +167,8 @@ struct configured_extension {
 
 /// Which of the `known` extensions a configuration wants, in the order of their activation: those that
 /// are included, then those that an `extensions` entry names by its path, each with the entry's own
-/// config. An entry that names an included one stands in its place.
+/// config. An included one that an entry names is activated by that entry instead. A host that does not
+/// want an extension leaves it out of `known`.
 ///
 /// The diagnosis, `errc::invalid_config`, names the first entry whose path is of none of them.
 [[nodiscard]] BELAY_DECL checked<std::vector<configured_extension>> extensions_for(

@@ -42,6 +42,8 @@ struct host_call {
 template <class T>
 class host_reply {
 public:
+    // One that was used or moved from can only be assigned to or destroyed.
+
     explicit host_reply(std::shared_ptr<detail::host_call<T>> call) noexcept
         : call_(std::move(call))
     {}
@@ -119,7 +121,8 @@ public:
 
     explicit operator bool() const noexcept { return function_ != nullptr; }
 
-    /// What it throws before it has answered passes through.
+    /// What it throws passes through. Of one that has answered and then throws, a batch takes the
+    /// exception and a side question the answer, which is to be paid for.
     void operator()(const Asked& asked, host_reply<T> reply) const
     {
         function_->start(asked, std::move(reply));

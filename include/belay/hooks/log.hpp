@@ -24,16 +24,20 @@ namespace belay::hooks {
 ///   - `consequence`, in the phases that decide: `ignored`, `blocked`, `patches_dropped`,
 ///     `turn_ended`
 ///
-/// Two records are not of a hook, and have `type`, `level` and `error` alone: `config_not_used`, when a
-/// changed configuration that is followed cannot be used, and `extension_failed`, with `extension`,
-/// when one was ended because it had registered a hook after its activation.
+/// Some records are not of a hook, and have `type`, `level` and `error` alone:
+///   - `config_not_used`: a changed configuration that is followed cannot be used
+///   - `config_warning`: what is in it and means nothing (see `config::warnings`)
+///   - `extension_failed`, with `extension`: it was ended, because it had registered a hook after its
+///     activation
+///   - `extension_warning`, with `extension`: what it told by `registrar::warn`
 ///
 /// (spec: Vera, "When a hook fails".)
 class log_sink {
 public:
     virtual ~log_sink() = default;
 
-    /// Called on the registry's executor, which waits for it.
+    /// Called on the registry's executor, which waits for it. It may come back into the registry and
+    /// its sessions.
     virtual void on_record(const boost::json::object& record) noexcept = 0;
 };
 

@@ -71,11 +71,12 @@ public:
     /// The configuration is that of a file from now on, as the file is at each moment: it is looked
     /// at when a session is created, and when something is to be observed (spec: Vera, "When a hook
     /// fails"). It is loaded now, unless it has been. When a change cannot be used, the last valid
-    /// configuration stays in force and the log gets a record, once for each change.
+    /// configuration stays in force and the log gets a record, once for each change; it also gets the
+    /// `config::warnings`. Extensions are not activated or ended by a change.
     ///
     /// The diagnosis is that of `config_file::load` or of `use`. The file is followed all the same;
-    /// until it has been valid once, no session can be created. `use` ends it.
-    BELAY_DECL checked<void> follow(std::shared_ptr<config_file> file);
+    /// until it has been valid once, no session can be created. `use` ends it; null: as `use` of null.
+    [[nodiscard]] BELAY_DECL checked<void> follow(std::shared_ptr<config_file> file);
 
     /// Registers a function for an event: one of the eight phases, or `turn_finished`. It may be
     /// anything that an async_chain takes: it may answer at once, through a `reply<E>`, or, with
@@ -98,7 +99,8 @@ public:
     /// entry of the configuration, but its failures are judged as an extension's, and `argv[0]` is
     /// an absolute path. The diagnosis is `errc::invalid_argv` if it is not, and otherwise that of
     /// `check`. `name` is the extension's; `spec.name` is not looked at.
-    BELAY_DECL checked<hook_id> on_executable(const executable_spec& spec, std::string name);
+    [[nodiscard]] BELAY_DECL checked<hook_id> on_executable(const executable_spec& spec,
+                                                            std::string name);
 
     /// Removes what an extension registered; false if it is gone already. It is not asked again,
     /// also in sessions that exist; an event in flight keeps the hooks that it started with.
@@ -110,7 +112,7 @@ public:
     /// `activate` throws, or `errc::invalid_config` for a name or a capability that cannot be.
     ///
     /// `own_config` is for the extension alone, which judges it.
-    BELAY_DECL checked<extension_id> activate(
+    [[nodiscard]] BELAY_DECL checked<extension_id> activate(
         const extension& what, boost::json::value own_config = boost::json::object());
 
     /// Ends an extension, and removes all its hooks; false if it has ended already.
@@ -148,8 +150,8 @@ public:
     /// `pre_compact`, `session_end`, `subagent_finished`), whichever configuration it came from, and
     /// those included that are notified meanwhile. Those that still run when `budget` has passed
     /// are cut off, with no budget at once: executables end with their process group, functions hear of
-    /// their cancellation, what they answer later is dropped, and each is logged as failed. `cut` is
-    /// how many. Nobody has to drain, and after it the registry goes on as before.
+    /// their cancellation, what they answer later is dropped, and each is logged as failed; one that
+    /// blocks its thread cannot be cut off. `cut` is how many. Nobody has to drain, and after it the registry goes on as before.
     ///
     /// @par Completion signature
     /// `void(error_code, std::size_t cut)`, always through a post.

@@ -26,6 +26,9 @@ struct registry_options {
 /// Names a hook that an extension registered. Never used twice by the same registry.
 enum class hook_id : unsigned long long {};
 
+/// Names an extension that is active. Never used twice by the same registry.
+enum class extension_id : unsigned long long {};
+
 }  // namespace belay::hooks
 
 #endif

@@ -26,7 +26,7 @@ public:
 
 class drain_op;
 
-class observer_group_state : public std::enable_shared_from_this<observer_group_state> {
+class observer_group_state {
 public:
     using run_id = std::uint64_t;  // in the order in which they were notified, from 1
 
@@ -42,22 +42,16 @@ public:
     BELAY_DECL std::size_t cut_so_far() const;
 
     BELAY_DECL void add(const std::shared_ptr<drain_op>& drain);
-    BELAY_DECL void remove(const drain_op& drain) noexcept;
 
     const boost::asio::any_io_executor executor;
     clock& time;
 
 private:
-    struct waiting {
-        const drain_op* which;
-        std::weak_ptr<drain_op> drain;
-    };
-
     mutable std::mutex mutex_;
     std::map<run_id, std::weak_ptr<observer_run>> running_;
     run_id last_ = 0;
     std::size_t cut_ = 0;
-    std::vector<waiting> drains_;
+    std::vector<std::weak_ptr<drain_op>> drains_;
 };
 
 }  // namespace belay::detail

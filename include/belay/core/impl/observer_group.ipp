@@ -26,8 +26,6 @@ public:
           before_(group_->cut_so_far())
     {}
 
-    ~drain_op() { group_->remove(*this); }
-
     void launch(std::chrono::milliseconds budget)
     {
         boost::asio::dispatch(strand_,
@@ -97,7 +95,6 @@ private:
     {
         handler_->complete(ec, group_->cut_so_far() - before_);
         timer_.reset();
-        group_->remove(*this);
     }
 
     void wait_until(clock::time_point when)
@@ -141,7 +138,7 @@ BELAY_DECL void observer_group_state::finished(run_id which, bool was_cut)
         if (running_.erase(which) == 0) return;
         if (was_cut) ++cut_;
         for (const auto& one : drains_) {
-            if (auto drain = one.drain.lock()) drains.push_back(std::move(drain));
+            if (auto drain = one.lock()) drains.push_back(std::move(drain));
         }
     }
     for (const auto& drain : drains) drain->announce();
@@ -189,13 +186,8 @@ BELAY_DECL std::size_t observer_group_state::cut_so_far() const
 BELAY_DECL void observer_group_state::add(const std::shared_ptr<drain_op>& drain)
 {
     const std::lock_guard lock(mutex_);
-    drains_.push_back({drain.get(), drain});
-}
-
-BELAY_DECL void observer_group_state::remove(const drain_op& drain) noexcept
-{
-    const std::lock_guard lock(mutex_);
-    std::erase_if(drains_, [&](const waiting& one) { return one.which == &drain; });
+    std::erase_if(drains_, [](const auto& one) { return one.expired(); });
+    drains_.push_back(drain);
 }
 
 BELAY_DECL void drain_observers(

@@ -16,12 +16,6 @@
 #include <utility>
 #include <vector>
 
-namespace belay::hooks {
-
-enum class extension_id : unsigned long long;
-
-}  // namespace belay::hooks
-
 namespace belay::hooks::detail {
 
 class registry_state;
@@ -51,15 +45,15 @@ public:
         return blame(code, why);
     }
 
-    hook_id stage_hook(hook_id number, extension_hook hook)
+    hook_id add_pending(hook_id number, extension_hook hook)
     {
-        staged.push_back({number, std::move(hook)});
+        pending.push_back({number, std::move(hook)});
         return number;
     }
 
     enum class state : unsigned char { activating, active, over };
 
-    struct staged_hook {
+    struct pending_hook {
         hook_id id;
         extension_hook hook;
     };
@@ -73,8 +67,8 @@ public:
 
     state stage = state::activating;
     std::optional<diagnosis> fault{};
-    std::vector<staged_hook> staged{};  // until the activation succeeds
-    std::vector<hook_id> hooks{};       // from then on
+    std::vector<pending_hook> pending{};  // until the activation succeeds
+    std::vector<hook_id> hooks{};         // from then on
 };
 
 }  // namespace belay::hooks::detail

@@ -7,7 +7,6 @@
 #include <belay/core/detail/folding.hpp>
 #include <belay/core/error.hpp>
 #include <belay/hooks/ask.hpp>
-#include <belay/hooks/detail/complete.hpp>
 #include <belay/hooks/detail/session_state.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
@@ -37,11 +36,10 @@ public:
 
     BELAY_DECL void answer(model_answer what) noexcept override;
     BELAY_DECL void fail(std::string message) noexcept override;
-    boost::asio::any_io_executor executor() const noexcept override { return host_->executor; }
+    boost::asio::any_io_executor executor() const noexcept override { return executor_; }
     boost::asio::cancellation_slot slot() noexcept override { return stop_.slot(); }
 
 private:
-    struct guard;
     using said = std::variant<model_answer, std::string>;  // or why there is no answer
 
     BELAY_DECL void settle(said what) noexcept;
@@ -49,7 +47,11 @@ private:
     BELAY_DECL void conclude(said what);
     BELAY_DECL void drop() noexcept;
 
-    const std::shared_ptr<registry_state> host_;
+    friend loop_guard<ask_op>;
+
+    const boost::asio::any_io_executor executor_;
+    const model_function model_;  // what it was may be in use until it has answered
+    usage_sink* const books_;
     const side_question asked_;
     const handler_ptr handler_;
     std::unique_ptr<clock::timer> timer_;

@@ -9,7 +9,6 @@
 #include <belay/core/detail/folding.hpp>
 #include <belay/core/error.hpp>
 #include <belay/hooks/detail/batch_fsm.hpp>
-#include <belay/hooks/detail/complete.hpp>
 #include <belay/hooks/detail/session_state.hpp>
 #include <belay/hooks/run_tools.hpp>
 #include <belay/hooks/tool.hpp>
@@ -46,7 +45,7 @@ public:
     BELAY_DECL void answered(std::size_t call, tool_result said, clock::time_point when);
 
 private:
-    struct guard;
+    friend loop_guard<batch_op>;
 
     // What is running for a call, so that it can be stopped.
     struct at_work {

@@ -19,8 +19,6 @@
 #include <boost/json/object.hpp>
 
 #include <cstddef>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +31,6 @@
 namespace belay::hooks {
 
 struct extension;
-enum class extension_id : unsigned long long;
 
 }  // namespace belay::hooks
 
@@ -67,10 +64,13 @@ public:
     // Takes back an activation that has broken the rules after it was over.
     BELAY_DECL void undo(activation& one, const diagnosis& why);
 
-    // The open sessions by their ids: of several with one id, the newest.
+    // The open session of that id: of several, the newest; null if there is none.
     BELAY_DECL void opened(const std::shared_ptr<session_state>& one);
-    BELAY_DECL void closed(const session_state& one) noexcept;
     BELAY_DECL std::shared_ptr<session_state> find(std::string_view id) const;
+
+    // A record that is not of a hook, if there is a log.
+    BELAY_DECL void log_warning(std::string_view type, std::string_view what,
+                                std::string_view extension = {}) const;
 
     // An empty set, which no extension ever gets into.
     BELAY_DECL std::shared_ptr<hook_set> bare_set() const;
@@ -96,6 +96,7 @@ private:
     BELAY_DECL void end(activation& one);
     BELAY_DECL checked<void> take(std::shared_ptr<const config> configuration);
     BELAY_DECL std::shared_ptr<hook_set> make_set(const std::vector<executable>& entries);
+    BELAY_DECL checked<void> take_from_file(std::shared_ptr<const config> now);
     BELAY_DECL void look_at_file();
 
     std::shared_ptr<hook_set> current_;    // of the last configuration that was within its limits
@@ -104,7 +105,7 @@ private:
     std::shared_ptr<const config> taken_;  // from it
     std::vector<std::shared_ptr<activation>> activations_;
     unsigned long long last_extension_ = 0;
-    std::map<std::string, std::weak_ptr<session_state>, std::less<>> sessions_;
+    std::vector<std::weak_ptr<session_state>> sessions_;
     std::vector<std::weak_ptr<hook_set>> sets_;
     std::vector<registered> extensions_;
     unsigned long long last_id_ = 0;

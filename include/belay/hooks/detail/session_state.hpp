@@ -4,6 +4,7 @@
 // What a session and its operations share. Only bodies include this.
 
 #include <belay/config.hpp>
+#include <belay/core/detail/waiting_handler.hpp>
 #include <belay/core/error.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
 #include <belay/hooks/detail/registry_state.hpp>
@@ -22,6 +23,24 @@
 #include <vector>
 
 namespace belay::hooks::detail {
+
+using belay::detail::waiting_handler;
+using belay::detail::waiting_ptr;
+
+// Keeps the event loop at work and sees it die, as the handler of a timer that never expires: a host
+// function may answer from anywhere.
+template <class Op>
+struct loop_guard {
+    explicit loop_guard(std::shared_ptr<Op> op) noexcept : owner(std::move(op)) {}
+    loop_guard(loop_guard&&) noexcept = default;
+    ~loop_guard()
+    {
+        if (owner) owner->drop();
+    }
+    void operator()(boost::system::error_code) { owner.reset(); }
+
+    std::shared_ptr<Op> owner;
+};
 
 // The operation that a session is running.
 class session_operation {

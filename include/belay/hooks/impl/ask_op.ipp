@@ -15,24 +15,14 @@
 
 namespace belay::hooks::detail {
 
-// Keeps the event loop at work and sees it die: the model may be answered from anywhere.
-struct ask_op::guard {
-    explicit guard(std::shared_ptr<ask_op> op) noexcept : owner(std::move(op)) {}
-    guard(guard&&) noexcept = default;
-    ~guard()
-    {
-        if (owner) owner->drop();
-    }
-    void operator()(boost::system::error_code) { owner.reset(); }
-
-    std::shared_ptr<ask_op> owner;
-};
-
 BELAY_DECL ask_op::ask_op(const session_state& session, std::string question, handler_ptr handler)
-    : host_(session.host),
+    : executor_(session.host->executor),
+      model_(session.host->options.ask_model),
+      books_(session.host->options.usage),
       asked_{session.fsm.who().id, session.last_request->request, session.last_request->settings,
              std::move(question)},
-      handler_(std::move(handler))
+      handler_(std::move(handler)),
+      timer_(session.host->time.make_timer(executor_))
 {}
 
 BELAY_DECL void ask_op::start()
@@ -40,11 +30,10 @@ BELAY_DECL void ask_op::start()
     handler_->on_cancel([weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->cancel(errc::cancelled);
     });
-    timer_ = host_->time.make_timer(host_->executor);
-    timer_->async_wait(clock::time_point::max(), guard(shared_from_this()));
+    timer_->async_wait(clock::time_point::max(), loop_guard<ask_op>(shared_from_this()));
     std::optional<said> thrown;
     try {
-        host_->options.ask_model(asked_, host_reply<model_answer>(shared_from_this()));
+        model_(asked_, host_reply<model_answer>(shared_from_this()));
     } catch (...) {
         thrown = belay::detail::message_of(std::current_exception());
     }
@@ -91,10 +80,9 @@ BELAY_DECL void ask_op::send() noexcept
 {
     if (starting_ || over_ || !said_) return;
     over_ = true;
-    boost::asio::post(host_->executor,
-                      [self = shared_from_this(), what = std::move(*said_)]() mutable {
-                          self->conclude(std::move(what));
-                      });
+    boost::asio::post(executor_, [self = shared_from_this(), what = std::move(*said_)]() mutable {
+        self->conclude(std::move(what));
+    });
 }
 
 BELAY_DECL void ask_op::conclude(said what)
@@ -105,8 +93,8 @@ BELAY_DECL void ask_op::conclude(said what)
         return;
     }
     auto& got = std::get<model_answer>(what);
-    if (auto* books = host_->options.usage) {
-        books->on_usage(
+    if (books_ != nullptr) {
+        books_->on_usage(
             {.session_id = asked_.session_id, .model = got.model, .usage = std::move(got.usage)});
     }
     if (!handler_->pending()) return;  // nobody waits any more
@@ -188,7 +176,7 @@ BELAY_DECL void ask_session(state_ptr state, std::string question,
 inline std::optional<diagnosis> why_it_may_not_ask(const activation& self)
 {
     const std::string capability = "sessions.ask";
-    if (self.stage == activation::state::over || self.host.expired()) {
+    if (self.stage == activation::state::over) {
         return self.blame(errc::closed, "it is not active any more");
     }
     if (std::ranges::find(self.capabilities, capability) == self.capabilities.end()) {
@@ -205,7 +193,8 @@ BELAY_DECL void ask_for_extension(
     auto find = [extension,
                  id = std::move(session_id)]() -> checked<std::shared_ptr<session_state>> {
         if (auto why = why_it_may_not_ask(*extension)) return *std::move(why);
-        if (auto found = extension->host.lock()->find(id)) return found;
+        const auto host = extension->host.lock();
+        if (auto found = host ? host->find(id) : nullptr) return found;
         return diagnosis{errc::closed, "no session " + id + " is open"};
     };
     launch_ask(extension->executor, std::move(find), std::move(question), std::move(handler));

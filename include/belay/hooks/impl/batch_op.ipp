@@ -109,19 +109,6 @@ private:
     boost::asio::cancellation_signal stop_;
 };
 
-// Keeps the event loop at work and sees it die: a host function may be answered from anywhere.
-struct batch_op::guard {
-    explicit guard(std::shared_ptr<batch_op> op) noexcept : owner(std::move(op)) {}
-    guard(guard&&) noexcept = default;
-    ~guard()
-    {
-        if (owner) owner->drop();
-    }
-    void operator()(boost::system::error_code) { owner.reset(); }
-
-    std::shared_ptr<batch_op> owner;
-};
-
 inline std::vector<bool> which_are_offered(const session_fsm& session,
                                            const std::vector<tool_call>& calls)
 {
@@ -154,7 +141,7 @@ BELAY_DECL void batch_op::start()
         if (self && self->session_->running.lock() == self) self->session_->cancel_operation();
     });
     timer_ = session_->host->time.make_timer(session_->host->executor);
-    timer_->async_wait(clock::time_point::max(), guard(shared_from_this()));
+    timer_->async_wait(clock::time_point::max(), loop_guard<batch_op>(shared_from_this()));
     advance();
 }
 

@@ -76,7 +76,7 @@ public:
     }
 
     /// Why the top-level `decision` blocks, if it does; no other decision means anything.
-    std::optional<std::string> objection()
+    std::optional<std::string> decision_to_block()
     {
         constexpr auto rule = "Command hook decision block needs a reason";
         refuse_duplicates({{"decision"}});
@@ -125,7 +125,7 @@ public:
                                          const process::exit_report& report) const override
     {
         using answer = pre_tool_use::answer;
-        if (objects(report)) return objection<answer, block>(report);
+        if (exited_2(report)) return reason_on_stderr<answer, block>(report);
         claude_reply said("PreToolUse", report);
         if (auto reason = said.denial()) return said.give<answer>(block{*std::move(reason)});
         return said.give<answer>(observe{});
@@ -143,7 +143,7 @@ public:
                                           const process::exit_report& report) const override
     {
         using answer = session_start::answer;
-        if (objects(report)) return answer(observe{});
+        if (exited_2(report)) return answer(observe{});
         claude_reply said("SessionStart", report);
         auto context = said.context();
         if (context.empty()) return said.give<answer>(observe{});
@@ -162,9 +162,9 @@ public:
                                      const process::exit_report& report) const override
     {
         using answer = pre_turn::answer;
-        if (objects(report)) return objection<answer, block>(report);
+        if (exited_2(report)) return reason_on_stderr<answer, block>(report);
         claude_reply said("UserPromptSubmit", report);
-        if (auto reason = said.objection()) {
+        if (auto reason = said.decision_to_block()) {
             said.specific_output();
             return said.give<answer>(block{*std::move(reason)});
         }
@@ -190,10 +190,11 @@ public:
     {
         using answer = turn_ending::answer;
         using again = turn_ending::continue_turn;
-        if (objects(report)) return objection<answer, again>(report);
+        if (exited_2(report)) return reason_on_stderr<answer, again>(report);
         claude_reply said(configured == subagent_stop ? subagent_stop : "Stop", report);
         said.specific_output();
-        if (auto reason = said.objection()) return said.give<answer>(again{*std::move(reason)});
+        if (auto reason = said.decision_to_block())
+            return said.give<answer>(again{*std::move(reason)});
         return said.give<answer>(observe{});
     }
 
@@ -210,7 +211,7 @@ public:
     checked<pre_compact::answer> answer(const pre_compact&, std::string_view,
                                         const process::exit_report& report) const override
     {
-        return objects(report) ? pre_compact::answer(observe{}) : watched<pre_compact>(report);
+        return exited_2(report) ? pre_compact::answer(observe{}) : watched<pre_compact>(report);
     }
 
     std::optional<std::string> payload(const session_end& event, std::string_view) const override
@@ -224,7 +225,7 @@ public:
     checked<session_end::answer> answer(const session_end&, std::string_view,
                                         const process::exit_report& report) const override
     {
-        return objects(report) ? session_end::answer(observe{}) : watched<session_end>(report);
+        return exited_2(report) ? session_end::answer(observe{}) : watched<session_end>(report);
     }
 
     // The two phases that have no name here.
@@ -259,14 +260,14 @@ private:
 
     static std::string end(json_writer&& json) { return std::move(json.close('}')).take(); }
 
-    static bool objects(const process::exit_report& report) noexcept
+    static bool exited_2(const process::exit_report& report) noexcept
     {
         return report.status == process::exit_status::exited(2);
     }
 
     // What a program says by exit status 2, with the reason that it gives on stderr.
     template <class Answer, class Power>
-    static checked<Answer> objection(const process::exit_report& report)
+    static checked<Answer> reason_on_stderr(const process::exit_report& report)
     {
         const auto text = process::utf8_lenient(report.err);
         const auto reason = trim(text);

@@ -31,8 +31,9 @@ inline void activate_command_hooks(registrar& hooks)
         if (const auto why = program_fault(hook.argv[0]); !why.empty()) {
             return hooks.refuse(where + "argv[0]: " + why);
         }
-        hooks.on_executable(spec);
+        if (!hooks.on_executable(spec)) return;
     }
+    for (const auto& one : list->warnings) hooks.warn(one);
 }
 
 }  // namespace detail

@@ -142,16 +142,15 @@ inline std::string position(std::string_view text, std::size_t offset)
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-/// Whether a key that is given twice would lose a hook, an extension, or a field of one.
+/// Whether a key that is given twice would lose a hook, a field of one, or anything of an extension,
+/// whose configuration nobody can judge but itself.
 inline bool loses_an_entry(const json_path& path)
 {
-    static constexpr std::array<std::string_view, 2> of_extension{"path", "config"};
-    const auto in = [&](std::string_view list, const auto& fields) {
-        if (!path[0].is_key || path[0].key != list) return false;
-        return path.size() == 1 || (path.size() == 3 && !path[1].is_key && path[2].is_key &&
-                                    std::ranges::find(fields, path[2].key) != fields.end());
-    };
-    return in("hooks", hook_keys) || in("extensions", of_extension);
+    if (!path[0].is_key) return false;
+    if (path[0].key == "extensions") return true;
+    if (path[0].key != "hooks") return false;
+    return path.size() == 1 || (path.size() == 3 && !path[1].is_key && path[2].is_key &&
+                                std::ranges::find(hook_keys, path[2].key) != hook_keys.end());
 }
 
 }  // namespace detail

@@ -19,7 +19,7 @@ namespace belay::hooks {
 namespace detail {
 
 // Whether a declared capability is one that belay knows, or is not belay's to know.
-inline bool is_hook_capability(std::string_view declared)
+inline bool may_be_declared(std::string_view declared)
 {
     constexpr std::string_view ours = "hooks.";
     if (!declared.starts_with(ours)) return true;
@@ -35,7 +35,7 @@ BELAY_DECL checked<extension_id> registry_state::activate(const extension& what,
         what.capabilities, std::move(own_config));
     if (one->name.empty()) one->fail(errc::invalid_config, "an extension must have a name");
     for (const auto& declared : one->capabilities) {
-        if (!is_hook_capability(declared)) {
+        if (!may_be_declared(declared)) {
             one->fail(errc::invalid_config, "there is no capability " + declared);
         }
     }
@@ -47,12 +47,12 @@ BELAY_DECL checked<extension_id> registry_state::activate(const extension& what,
             one->fail(errc::threw, belay::detail::message_of(std::current_exception()));
         }
     }
-    const auto staged = std::exchange(one->staged, {});
+    const auto pending = std::exchange(one->pending, {});
     one->stage = one->fault ? activation::state::over : activation::state::active;
     if (one->fault) return *one->fault;
     try {
         activations_.push_back(one);
-        for (const auto& each : staged) {
+        for (const auto& each : pending) {
             one->hooks.push_back(each.id);
             add(each.id, each.hook);
         }
@@ -76,11 +76,7 @@ BELAY_DECL void registry_state::undo(activation& one, const diagnosis& why)
 {
     if (one.stage != activation::state::active) return;
     end(one);
-    if (options.log == nullptr) return;
-    options.log->on_record({{"type", "extension_failed"},
-                            {"level", "warn"},
-                            {"extension", one.name},
-                            {"error", why.message}});
+    log_warning("extension_failed", why.message, one.name);
 }
 
 BELAY_DECL void registry_state::end(activation& one)
@@ -121,19 +117,32 @@ BELAY_DECL checked<hook_id> registrar::on_executable(const executable_spec& spec
     if (!host) return host.error();
     auto made = (*host)->command_hook(spec, name());
     if (!made) return state_->fail(made.error().code, made.error().message);
-    return state_->stage_hook((*host)->next_hook(), *std::move(made));
+    return state_->add_pending((*host)->next_hook(), *std::move(made));
 }
 
 BELAY_DECL bool registrar::remove(hook_id id) const
 {
-    const auto staged = std::ranges::find(state_->staged, id, &detail::activation::staged_hook::id);
-    if (staged != state_->staged.end()) {
-        const auto removed = std::move(*staged);  // destroyed last: it may come back here
-        state_->staged.erase(staged);
+    const auto pending =
+        std::ranges::find(state_->pending, id, &detail::activation::pending_hook::id);
+    if (pending != state_->pending.end()) {
+        const auto removed = std::move(*pending);  // destroyed last: it may come back here
+        state_->pending.erase(pending);
         return true;
     }
     const auto host = state_->host.lock();
     return host && std::erase(state_->hooks, id) != 0 && host->remove(id);
+}
+
+BELAY_DECL void registrar::warn(std::string_view what) const
+{
+    if (const auto host = state_->host.lock()) {
+        host->log_warning("extension_warning", what, state_->name);
+    }
+}
+
+BELAY_DECL boost::asio::any_io_executor registrar::get_executor() const noexcept
+{
+    return state_->executor;
 }
 
 BELAY_DECL void registrar::refuse(std::string why) const
@@ -167,7 +176,7 @@ BELAY_DECL checked<hook_id> registrar::add(const std::string& capability,
         return state_->fail(errc::invalid_config, "a timeout must be at least 1 ms, not " +
                                                       std::to_string(timeout->count()));
     }
-    return state_->stage_hook((*host)->next_hook(), std::move(hook));
+    return state_->add_pending((*host)->next_hook(), std::move(hook));
 }
 
 BELAY_DECL checked<std::vector<configured_extension>> extensions_for(

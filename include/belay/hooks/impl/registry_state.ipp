@@ -45,26 +45,44 @@ BELAY_DECL checked<void> registry_state::use(std::shared_ptr<const config> confi
 BELAY_DECL checked<void> registry_state::follow(std::shared_ptr<config_file> file)
 {
     file_ = std::move(file);
+    taken_.reset();
+    if (!file_) return take({});
     const auto loaded = file_->current() ? checked<void>() : file_->load();
-    taken_ = file_->current();
-    if (taken_) return take(taken_);
+    if (auto now = file_->current()) return take_from_file(std::move(now));
     fault = loaded.error();
     return *fault;
 }
 
 BELAY_DECL void registry_state::look_at_file()
 {
-    if (!file_) return;
-    const auto complain = [this](const diagnosis& why) {
-        if (options.log == nullptr) return;
-        options.log->on_record(
-            {{"type", "config_not_used"}, {"level", "warn"}, {"error", why.message}});
-    };
-    if (const auto changed = file_->refresh(); !changed) complain(changed.error());
-    if (auto now = file_->current(); now && now != taken_) {
-        taken_ = now;
-        if (const auto used = take(std::move(now)); !used) complain(used.error());
+    const auto file = file_;  // the log may put another one in its place
+    if (!file) return;
+    if (const auto changed = file->refresh(); !changed) {
+        log_warning("config_not_used", changed.error().message);
     }
+    auto now = file->current();
+    if (file != file_ || !now || now == taken_) return;
+    if (const auto used = take_from_file(std::move(now)); !used) {
+        log_warning("config_not_used", used.error().message);
+    }
+}
+
+BELAY_DECL checked<void> registry_state::take_from_file(std::shared_ptr<const config> now)
+{
+    auto used = take(now);
+    taken_ = now;
+    for (const auto& one : now->warnings()) log_warning("config_warning", one);
+    return used;
+}
+
+BELAY_DECL void registry_state::log_warning(std::string_view type, std::string_view what,
+                                            std::string_view extension) const
+{
+    if (options.log == nullptr) return;
+    boost::json::object record{{"type", type}, {"level", "warn"}};
+    if (!extension.empty()) record.emplace("extension", extension);
+    record.emplace("error", what);
+    options.log->on_record(record);
 }
 
 BELAY_DECL const std::shared_ptr<hook_set>& registry_state::current()
@@ -81,10 +99,9 @@ BELAY_DECL checked<void> registry_state::take(std::shared_ptr<const config> conf
         fault = entries.error();
         return *fault;
     }
-    fault.reset();
-
     auto made = make_set(*entries);
     entries_ = *std::move(entries);
+    fault.reset();
     const auto before = std::exchange(current_, std::move(made));  // may come back when it goes
     return {};
 }
@@ -150,7 +167,6 @@ BELAY_DECL checked<extension_hook> registry_state::command_hook(const executable
     if (auto why = program_fault(what->argv.front()); !why.empty()) {
         return diagnosis{errc::invalid_argv, std::move(why)};
     }
-    what->name = name;
     std::optional<extension_hook> made;
     with_event(what->when, [&]<class E>(std::type_identity<E>) {
         made = extension_hook::of<E>({.name = std::move(name), .from = origin::extension},

@@ -3,7 +3,6 @@
 
 #include <belay/hooks/detail/ask_op.hpp>
 #include <belay/hooks/detail/batch_op.hpp>
-#include <belay/hooks/detail/complete.hpp>
 #include <belay/hooks/detail/session_state.hpp>
 #include <belay/hooks/session.hpp>
 
@@ -102,9 +101,10 @@ inline void ask_about_prompt(const state_ptr& session, bool first, bool arrived_
                              waiting_ptr<pre_turn::outcome> handler)
 {
     auto conclude = [](session_state& here, const pre_turn::outcome& said) {
+        auto ended = here.fsm.end_prompt(said);  // first: the log may stop the turn
         log_failures<pre_turn>(
             here.host->options.log, said, [&] { return here.occasion(); }, "blocked");
-        here.tell(here.fsm.end_prompt(said));
+        here.tell(std::move(ended));
     };
     ask_hooks(session, session->fsm.prompt_event(first, arrived_during_turn), std::move(handler),
               conclude);
@@ -196,10 +196,11 @@ BELAY_DECL void end_turn(state_ptr state, model_reply reply,
                    return waiting->complete({}, {});
                }
                auto conclude = [](session_state& session, const turn_ending::outcome& said) {
+                   auto ended = session.fsm.end_ending(said);
                    log_failures<turn_ending>(
                        session.host->options.log, said, [&] { return session.occasion(); },
                        "turn_ended");
-                   session.tell(session.fsm.end_ending(said));
+                   session.tell(std::move(ended));
                };
                ask_hooks(here, here->fsm.ending_event(reply.text), std::move(waiting), conclude);
            });

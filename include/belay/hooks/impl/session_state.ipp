@@ -10,20 +10,20 @@ namespace belay::hooks::detail {
 
 BELAY_DECL void registry_state::opened(const std::shared_ptr<session_state>& one)
 {
-    std::erase_if(sessions_, [](const auto& each) { return each.second.expired(); });
-    sessions_.insert_or_assign(one->fsm.who().id, one);
-}
-
-BELAY_DECL void registry_state::closed(const session_state& one) noexcept
-{
-    const auto found = sessions_.find(one.fsm.who().id);
-    if (found != sessions_.end() && found->second.lock().get() == &one) sessions_.erase(found);
+    std::erase_if(sessions_, [](const auto& each) {
+        const auto session = each.lock();
+        return !session || session->fsm.is_closed();
+    });
+    sessions_.push_back(one);
 }
 
 BELAY_DECL std::shared_ptr<session_state> registry_state::find(std::string_view id) const
 {
-    const auto found = sessions_.find(id);
-    return found == sessions_.end() ? nullptr : found->second.lock();
+    for (auto each = sessions_.rbegin(); each != sessions_.rend(); ++each) {
+        auto session = each->lock();
+        if (session && session->fsm.who().id == id && !session->fsm.is_closed()) return session;
+    }
+    return nullptr;
 }
 
 BELAY_DECL void session_state::cancel_operation()
@@ -62,7 +62,6 @@ BELAY_DECL bool session_state::close(session_end::cause reason)
     if (!fsm.close()) return false;
     stop();
     tell(fsm.end_event(reason));
-    host->closed(*this);
     for (const auto& weak : std::exchange(questions, {})) {
         if (const auto one = weak.lock()) one->cancel(errc::closed);
     }
