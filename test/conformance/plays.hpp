@@ -774,6 +774,16 @@ inline outcome play_subagent_finished(host& where, reader& given)
     talk.start(hooks::session_start::cause::start);
     auto subagent = talk.session().create_subagent({.id = subagent_id, .background = background});
     if (!subagent) throw std::runtime_error("create_subagent: " + subagent.error().message());
+    // A turn that no hook is asked about: a delivery whose reply was cut off.
+    talk.finish<hooks::session_start::outcome>("async_start", [&](auto done) {
+        subagent->async_start(hooks::session_start::cause::start, std::move(done));
+    });
+    talk.finish<hooks::pre_turn::outcome>("async_begin_turn", [&](auto done) {
+        subagent->async_begin_turn(std::nullopt, {}, std::move(done));
+    });
+    talk.finish<hooks::turn_ending::outcome>("async_end_turn", [&](auto done) {
+        subagent->async_end_turn({.stop = hooks::stop_reason::length}, std::move(done));
+    });
     where.on.arm();
     if (const auto ec = subagent->hand_back(said, text)) {
         throw std::runtime_error("hand_back: " + ec.message());

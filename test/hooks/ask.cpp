@@ -501,6 +501,18 @@ BOOST_AUTO_TEST_CASE(the_model_may_be_a_plain_function_a_coroutine_or_answer_on_
     BOOST_TEST(books.records.size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_of_a_model_without_a_name_is_one_of_another_model)
+{
+    asked_host h;
+    h.model = [](const side_question&, model_answer_reply reply) { reply({.text = "yes"}); };
+    auto s = h.open_asked();
+    const auto said = h.ask(s);
+    BOOST_TEST((said.ec == errc::invalid_answer));
+    BOOST_TEST(said.error ==
+               "the question was answered by a model without a name, not by the "
+               "session's model model-a");
+}
+
 BOOST_AUTO_TEST_CASE(an_extension_may_ask_an_open_session_by_its_id)
 {
     asked_host h;

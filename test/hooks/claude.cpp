@@ -632,6 +632,7 @@ BOOST_AUTO_TEST_CASE(a_hook_that_is_skipped_starts_no_process_and_has_observed)
     tools.permit = [](const tool_call&) { return permission::grant(); };
     tools.run = [](const tool_call&) { return text_result("fine"); };
     h.finish(agent.async_run_tools({.calls = {call}}, tools));
+    BOOST_TEST((h.programs.names() == names{"start", "start", "pre"}));
     h.programs.runs.clear();
 
     auto [ec, ended] = h.finish(agent.async_end_turn({.text = "done"}));

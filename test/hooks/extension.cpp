@@ -5,6 +5,7 @@
 #include <belay/hooks/registry.hpp>
 #include <belay/hooks/run_tools.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -469,6 +470,30 @@ BOOST_AUTO_TEST_CASE(it_runs_its_list_after_that_of_the_configuration_which_does
     h.programs.runs.clear();
     h.begin(next, "go");
     BOOST_TEST(h.programs.names() == (names{"first"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_arguments_and_the_timeout_of_an_entry_reach_its_program)
+{
+    host h;
+    std::vector<process::invocation> started;
+    auto options = h.options();
+    options.run.run = [&](boost::asio::any_io_executor executor, process::invocation what,
+                          std::string input, belay::test::pretended_programs::done done) {
+        started.push_back(what);
+        h.programs(std::move(executor), std::move(what), std::move(input), std::move(done));
+    };
+    belay::hooks::registry hooks(h.io.get_executor(), options);
+    const auto own = boost::json::parse(R"({"hooks":[
+        {"phase":"session_start","argv":["/opt/x","an argument"],"timeout_ms":30000},
+        {"phase":"session_start","argv":["/opt/y"]}]})");
+    hooks.activate(command_hooks(), own).value();
+    auto session = hooks.create_session({.id = "s-1"}).value();
+    h.finish(session.async_start(session_start::cause::start));
+    BOOST_REQUIRE(started.size() == 2);
+    BOOST_TEST(started[0].argv == (names{"/opt/x", "an argument"}),
+               boost::test_tools::per_element());
+    BOOST_TEST((started[0].timeout == std::chrono::seconds(30)));
+    BOOST_TEST((started[1].timeout == std::chrono::seconds(1)));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_of_its_list_that_means_nothing_is_logged)

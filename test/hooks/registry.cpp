@@ -20,6 +20,7 @@
 #include <string>
 #include <sys/stat.h>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,19 @@ tool_host obliging(std::string result = "fine")
     return made;
 }
 
+// A subagent that has something to hand back.
+struct worked_subagent {
+    explicit worked_subagent(host& h)
+        : parent(h.open({.id = "parent"})), child(parent.create_subagent({.id = "child"}).value())
+    {
+        h.finish(child.async_start(session_start::cause::start));
+        h.begin(child, "dig");
+        h.finish(child.async_end_turn({.text = "found it"}));
+    }
+    session parent;
+    session child;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(registry)
@@ -116,6 +130,100 @@ BOOST_AUTO_TEST_CASE(the_configuration_comes_first_then_extensions_in_their_orde
     h.begin(s, "go");
     BOOST_TEST(h.programs.names() == (names{"a", "b", "x2"}), boost::test_tools::per_element());
     BOOST_TEST(order == (names{"x1", "x3"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_configuration_comes_before_extensions_in_every_phase)
+{
+    const names phases{"session_start", "pre_turn",    "pre_tool_use",      "post_tool_use",
+                       "turn_ending",   "pre_compact", "subagent_finished", "session_end"};
+    host h;
+    worked_subagent worked(h);  // before there is any hook
+    names seen;                 // each event, and the executable that was started last
+    const auto watch = [&]<class E>(std::type_identity<E>) {
+        h.hooks.on<E>(
+            [&](const E&) {
+                seen.push_back(std::string(E::event_name) + " after " +
+                               (h.programs.runs.empty() ? "" : h.programs.runs.back().program));
+            },
+            "acme");
+    };
+    watch(std::type_identity<session_start>());
+    watch(std::type_identity<pre_turn>());
+    watch(std::type_identity<pre_tool_use>());
+    watch(std::type_identity<post_tool_use>());
+    watch(std::type_identity<turn_ending>());
+    watch(std::type_identity<pre_compact>());
+    watch(std::type_identity<subagent_finished>());
+    watch(std::type_identity<session_end>());
+    std::string list;
+    for (const auto& name : phases) {
+        list += (list.empty() ? "" : ",") +
+                ("{\"phase\":\"" + name + "\",\"argv\":[\"" + name + "\"]}");
+    }
+    h.use('[' + list + ']');
+    auto s = h.open_in_turn();
+    tool_host tools;
+    tools.permit = [](const tool_call&) { return permission::grant(); };
+    tools.run = [](const tool_call&) { return text_result("fine"); };
+    h.finish(s.async_run_tools({.calls = {{"c1", "bash", {}}}}, tools));
+    h.finish(s.async_end_turn({.text = "done"}));
+    BOOST_TEST(!s.begin_compaction(pre_compact::cause::manual, 1, {}));
+    h.drain();
+    BOOST_TEST(!s.fail_compaction());
+    BOOST_TEST(!worked.child.hand_back(subagent_finished::result::completed, "x"));
+    h.drain();
+    s.close(session_end::cause::closed);
+    h.drain();
+    names expected;
+    for (const auto& name : phases) {
+        expected.push_back(name + " after " + name);
+    }
+    BOOST_TEST(seen == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_executable_of_an_extension_blocks_and_drops_nothing_in_any_phase)
+{
+    const names phases{"session_start", "pre_turn",    "pre_tool_use",      "post_tool_use",
+                       "turn_ending",   "pre_compact", "subagent_finished", "session_end"};
+    host h;
+    worked_subagent worked(h);  // before there is any hook
+    for (const auto& name : phases) {
+        h.hooks.on_executable({.phase = name, .argv = {"/opt/" + name}}, "acme").value();
+        h.programs.exits[name] = 3;
+    }
+    h.hooks.on<post_tool_use>(
+        [](const post_tool_use&) { return post_tool_use::mutate{.is_error = true}; }, "x");
+    h.hooks.on<turn_ending>(
+        [](const turn_ending&) { return turn_ending::continue_turn{"more", {}}; }, "x");
+    auto s = h.open_in_turn();
+    BOOST_TEST(s.turn_running());
+    tool_host tools;
+    tools.permit = [](const tool_call&) { return permission::grant(); };
+    tools.run = [](const tool_call&) { return text_result("fine"); };
+    auto [ec, records] = h.finish(s.async_run_tools({.calls = {{"c1", "bash", {}}}}, tools));
+    BOOST_TEST(records.at(0).result.is_error);
+    BOOST_TEST(std::get<1>(h.finish(s.async_end_turn({.text = "done"}))).continuation.has_value());
+    BOOST_TEST(!s.begin_compaction(pre_compact::cause::manual, 1, {}));
+    BOOST_TEST(!s.fail_compaction());
+    BOOST_TEST(!worked.child.hand_back(subagent_finished::result::completed, "x"));
+    s.close(session_end::cause::closed);
+    h.drain();
+    BOOST_TEST(h.log.records.size() == 8u);
+    for (const auto& one : h.log.records) {
+        BOOST_TEST(kept_log::text(one, "extension") == "acme", one);
+        BOOST_TEST(!one.contains("command"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_bare_session_is_not_stopped_by_the_limits_of_hooks_that_it_does_not_run)
+{
+    host h;
+    auto parsed =
+        config::parse(R"({"hooks":[{"phase":"pre_turn","argv":["x"],"timeout_ms":30001}]})",
+                      "/home/nobody/.vera");
+    BOOST_TEST(h.hooks.use(std::make_shared<const config>(*std::move(parsed))).has_error());
+    BOOST_TEST(h.hooks.create_session({.id = "s-1"}).has_error());
+    BOOST_TEST(h.hooks.create_session({.id = "s-2", .bare = true}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(an_executable_of_an_extension_is_judged_as_an_extension_and_bears_its_name)

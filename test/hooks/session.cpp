@@ -1064,6 +1064,42 @@ BOOST_AUTO_TEST_CASE(a_subagent_runs_the_hooks_of_its_starter_and_is_spawned)
     }
 }
 
+BOOST_AUTO_TEST_CASE(every_event_of_a_subagent_that_can_say_so_says_that_it_is_spawned)
+{
+    host h;
+    std::vector<std::pair<std::string, bool>> seen;
+    const auto watch = [&]<class E>(std::type_identity<E>) {
+        h.hooks.on<E>([&](const E& event) { seen.emplace_back(E::event_name, event.spawned); },
+                      "x");
+    };
+    auto parent = h.open();
+    watch(std::type_identity<pre_turn>());
+    watch(std::type_identity<turn_ending>());
+    watch(std::type_identity<turn_finished>());
+    watch(std::type_identity<pre_compact>());
+    watch(std::type_identity<session_end>());
+    auto child = parent.create_subagent({.id = "s-2"}).value();
+    h.finish(child.async_start(session_start::cause::start));
+    for (auto* one : {&parent, &child}) {
+        seen.clear();
+        h.begin(*one, "go");
+        h.finish(one->async_end_turn({.text = "done"}));
+        BOOST_TEST(!one->begin_compaction(pre_compact::cause::manual, 1, {}));
+        BOOST_TEST(!one->fail_compaction());
+        h.drain();
+        if (one == &child) child.close(session_end::cause::closed);
+        h.drain();
+        names events;
+        for (const auto& [name, spawned] : seen) {
+            events.push_back(name);
+            BOOST_TEST(spawned == (one == &child), name);
+        }
+        names expected{"pre_turn", "turn_ending", "turn_finished", "pre_compact"};
+        if (one == &child) expected.emplace_back("session_end");
+        BOOST_TEST(events == expected, boost::test_tools::per_element());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_bare_session_and_its_subagents_run_no_hook_of_any_phase)
 {
     host h;
@@ -1132,6 +1168,19 @@ BOOST_AUTO_TEST_CASE(a_subagent_that_was_stopped_or_closed_hands_back_nothing)
     parent.close(session_end::cause::closed);
     BOOST_TEST((child.hand_back(subagent_finished::result::completed, "found") == errc::closed));
     BOOST_TEST((parent.hand_back(subagent_finished::result::completed, "") == errc::not_begun));
+    h.drain();
+    BOOST_TEST(finished.events.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_subagent_that_was_given_up_before_its_first_turn_hands_back_nothing)
+{
+    host h;
+    recorder<subagent_finished> finished(h.hooks);
+    auto parent = h.open();
+    auto child = parent.create_subagent({.id = "s-2"}).value();
+    BOOST_TEST((child.hand_back(subagent_finished::result::error, "") == errc::not_begun));
+    h.finish(child.async_start(session_start::cause::start));
+    BOOST_TEST((child.hand_back(subagent_finished::result::error, "") == errc::not_begun));
     h.drain();
     BOOST_TEST(finished.events.empty());
 }

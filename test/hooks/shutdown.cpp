@@ -72,6 +72,9 @@ BOOST_AUTO_TEST_CASE(a_drain_waits_for_the_observers_of_every_event_and_configur
     BOOST_TEST(!s.begin_compaction(pre_compact::cause::manual, 1, {}));
     BOOST_TEST(!s.fail_compaction());
     auto child = s.create_subagent({.id = "s-2"}).value();
+    h.finish(child.async_start(session_start::cause::start));
+    h.begin(child, "dig");
+    h.finish(child.async_end_turn({.text = "x"}));
     BOOST_TEST(!child.hand_back(subagent_finished::result::completed, "x"));
     BOOST_TEST(s.close(session_end::cause::shutdown));  // two ledgers
     h.drain();

@@ -120,7 +120,7 @@ public:
 
     /// A conversation with the hooks of the current configuration. The diagnosis, as from
     /// `config::executables`, names the entry that is over a limit; then there is no session, and
-    /// no hook has run.
+    /// no hook has run. A bare one, which starts no hooks, does not depend on them.
     [[nodiscard]] BELAY_DECL checked<session> create_session(session_options options);
 
     /// Asks the current hooks about an event, without a session and its rules, and without the log:

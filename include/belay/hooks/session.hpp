@@ -261,7 +261,7 @@ public:
     /// starter's id. It may do so again after further work: at least one turn that has ended. An
     /// error, and nothing fires, if it is no subagent or has done nothing since its last result
     /// (`errc::not_begun`), is at work on a turn (`errc::in_progress`), was stopped during its last
-    /// turn (`errc::cancelled`), or is closed (`errc::closed`).
+    /// turn (`errc::cancelled`), or is closed (`errc::closed`). So each result takes a turn.
     [[nodiscard]] BELAY_DECL error_code hand_back(subagent_finished::result result,
                                                   std::string text);
 

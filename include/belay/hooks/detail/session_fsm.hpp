@@ -78,7 +78,6 @@ public:
         if (turn_) return errc::in_progress;
         turn_.emplace();
         settings_ = std::move(settings);
-        last_turn_aborted_ = false;
         if (prompt) {
             busy_ = work::prompt;
             ++turns_;
@@ -224,12 +223,11 @@ public:
     {
         if (closed_) return errc::closed;
         if (turn_) return errc::in_progress;
-        if (last_turn_aborted_) return errc::cancelled;
-        return idle_since_result_ ? error_code(errc::not_begun) : error_code();
+        return no_result_;
     }
 
     // Another one takes another turn.
-    void handed_back() noexcept { idle_since_result_ = true; }
+    void handed_back() noexcept { no_result_ = errc::not_begun; }
 
 private:
     enum class work : unsigned char { none, start, prompt, tools, ending, compaction, restart };
@@ -261,14 +259,15 @@ private:
 
     turn_finished abort()
     {
-        last_turn_aborted_ = true;
-        return finish(turn_finished::result::aborted);
+        auto over = finish(turn_finished::result::aborted);
+        no_result_ = errc::cancelled;
+        return over;
     }
 
     turn_finished finish(turn_finished::result how)
     {
         const auto over = *std::exchange(turn_, std::nullopt);
-        idle_since_result_ = false;
+        no_result_ = {};
         return {.session_id = who_.id,
                 .workspace = who_.workspace,
                 .outcome = how,
@@ -285,8 +284,7 @@ private:
     work busy_ = work::none;
     bool started_ = false;
     bool closed_ = false;
-    bool last_turn_aborted_ = false;
-    bool idle_since_result_ = false;
+    error_code no_result_ = errc::not_begun;  // between turns: why there is none to hand back
 };
 
 }  // namespace belay::hooks::detail

@@ -58,7 +58,7 @@ BELAY_DECL bool registry::deactivate(extension_id id)
 BELAY_DECL checked<session> registry::create_session(session_options options)
 {
     state_->current();  // as it is now, in the file too
-    if (state_->fault) return *state_->fault;
+    if (state_->fault && !options.bare) return *state_->fault;
     auto hooks = state_->set_for(options);
     auto made =
         std::make_shared<detail::session_state>(state_, std::move(hooks), std::move(options));
