@@ -342,11 +342,12 @@ void try_hook(const std::filesystem::path& home, const std::string& file)
 
 int main(int argc, char** argv)
 {
+    const bool help = argc == 1 || (argc == 2 && std::string_view(argv[1]) == "--help");
     if (argc != 3) {
-        std::cout << "usage: try_hook HOME EVENT.json\n\n"
-                     "Runs the hooks that HOME/config.json names on the event, and shows what they "
-                     "say.\n";
-        return argc == 1 ? 0 : 2;
+        (help ? std::cout : std::cerr) << "usage: try_hook HOME EVENT.json\n\n"
+                                          "Runs the hooks that HOME/config.json names on the "
+                                          "event, and shows what they say.\n";
+        return help ? 0 : 2;
     }
     try {
         try_hook(argv[1], argv[2]);

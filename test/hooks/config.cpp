@@ -511,6 +511,15 @@ BOOST_AUTO_TEST_CASE(a_key_that_means_nothing_is_no_error_but_is_told)
         "c.json: hooks[1].timeout means nothing (did you mean timeout_ms?)",
         "c.json: hooks[1].note means nothing"};
     BOOST_TEST(loaded.value().warnings() == told, boost::test_tools::per_element());
+
+    const auto nearly = config::parse(
+        R"({"Hooks":[],"extenson":[],"model":"m","extensions":[{"path":"/x","confg":{}}]})",
+        "/home/nobody/.vera", "c.json");
+    const std::vector<std::string> told_of_lists{
+        "c.json: Hooks means nothing (did you mean hooks?)",
+        "c.json: extenson means nothing (did you mean extensions?)",
+        "c.json: extensions[0].confg means nothing (did you mean config?)"};
+    BOOST_TEST(nearly.value().warnings() == told_of_lists, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -239,4 +239,19 @@ BOOST_AUTO_TEST_CASE(they_go_with_their_conversation)
     h.hooks.on<pre_turn>([](const pre_turn&) {}, "x");  // finds no set of a session that is gone
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_function_is_none)
+{
+    host h;
+    session_options who{.id = "s-1"};
+    who.prepare_turn = std::function<void(const pre_turn&)>();
+    void (*nobody)(const turn_ending&) = nullptr;
+    who.before_turn_ends = nobody;
+    BOOST_TEST(!who.prepare_turn);
+    BOOST_TEST(!who.before_turn_ends);
+    auto s = h.open(std::move(who));
+    BOOST_TEST(!h.begin(s, "go").blocked);
+    BOOST_CHECK_THROW(h.hooks.on<pre_turn>(std::function<void(const pre_turn&)>(), "x"),
+                      std::invalid_argument);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -218,6 +218,11 @@ BOOST_AUTO_TEST_CASE(an_invalid_spec_fails_the_activation_and_the_first_fault_is
     BOOST_TEST((why.code == errc::invalid_config));
     BOOST_TEST(why.message == "extension \"lookout\": a timeout must be at least 1 ms, not 0");
 
+    why = refuses(
+        [](registrar& hooks) { hooks.on<pre_turn>(std::function<void(const pre_turn&)>()); });
+    BOOST_TEST((why.code == errc::invalid_config));
+    BOOST_TEST(why.message == "extension \"lookout\": the function for hooks.pre_turn is empty");
+
     why = refuses([](registrar& hooks) { hooks.refuse("rows.spotted must be a string"); });
     BOOST_TEST((why.code == errc::invalid_config));
     BOOST_TEST(why.message == "extension \"lookout\": rows.spotted must be a string");
@@ -236,6 +241,10 @@ BOOST_AUTO_TEST_CASE(an_extension_needs_a_name_and_capabilities_that_exist)
     bool ran = false;
     auto one = lookout([&](registrar&) { ran = true; }, "");
     BOOST_TEST((h.hooks.activate(one).error().code == errc::invalid_config));
+    one.name = "two\nlines";
+    BOOST_TEST((h.hooks.activate(one).error().code == errc::invalid_config));
+    BOOST_TEST(h.hooks.activate(lookout({})).error().message ==
+               "extension \"lookout\": it has no function to activate it");
     one.name = "lookout";
     one.capabilities = {"hooks.pre_tool"};
     BOOST_TEST(h.hooks.activate(one).error().message ==

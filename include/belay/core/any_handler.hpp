@@ -11,13 +11,15 @@
 #include <belay/core/detail/flight.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace belay {
 
-/// One handler of E, of any form that an async_chain takes, or none. Copies share it, so chains that
+/// One handler of E, of any form that an async_chain takes, or none, as an empty std::function or a null
+/// pointer is. Copies share it, so chains that
 /// have a copy may call it at the same time. Add it to async_chains and observers, unless it is none.
 template <class E>
 class any_handler {
@@ -30,8 +32,12 @@ public:
     template <class Handler>
         requires(!std::same_as<std::remove_cvref_t<Handler>, any_handler>)
     any_handler(Handler&& handler)
-        : shared_(detail::erase<E>(std::decay_t<Handler>(std::forward<Handler>(handler))))
-    {}
+    {
+        if constexpr (std::is_assignable_v<std::decay_t<Handler>&, std::nullptr_t>) {
+            if (handler == nullptr) return;
+        }
+        shared_ = detail::erase<E>(std::decay_t<Handler>(std::forward<Handler>(handler)));
+    }
 
     explicit operator bool() const noexcept { return shared_ != nullptr; }
 

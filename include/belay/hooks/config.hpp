@@ -70,8 +70,9 @@ public:
     /// `extensions_for`.
     const std::vector<extension_entry>& extensions() const noexcept { return extensions_; }
 
-    /// What is in the document's hooks and means nothing, one sentence for each: keys that an entry
-    /// does not have, as in a misspelt `timeout_ms`. They are no errors.
+    /// What is in the document and means nothing, one sentence for each: keys that an entry does not
+    /// have, as in a misspelt `timeout_ms`, and what is nearly `hooks` or `extensions`. They are no
+    /// errors. `registry::follow` logs them.
     const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
     /// How many hooks there are.

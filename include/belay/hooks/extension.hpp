@@ -65,6 +65,7 @@ BELAY_DECL void ask_for_extension(
 /// | the capability was not declared      | `undeclared`      |
 /// | the activation is over               | `closed`          |
 /// | the spec, or the timeout, is invalid | as `check` says   |
+/// | the function is empty                | `invalid_config`  |
 /// | `argv[0]` is not an absolute path    | `invalid_argv`    |
 class registrar {
 public:
@@ -123,7 +124,7 @@ public:
     /// The extension's own configuration: an empty object if it was given none.
     BELAY_DECL const boost::json::value& config() const noexcept;
 
-    /// The protocols that executables may speak here; none once the registry is gone.
+    /// The protocols that executables may speak here; none once the registry and its sessions are gone.
     BELAY_DECL protocols known_protocols() const noexcept;
 
 private:
@@ -152,9 +153,9 @@ private:
 
 /// What a host knows of an extension before it runs.
 struct extension {
-    std::string name{};                          ///< shown to people; not empty
+    std::string name{};                          ///< shown to people; one line, not empty
     std::vector<std::string> capabilities{};     ///< what it declares
-    std::function<void(registrar&)> activate{};  ///< registers its hooks; may throw
+    std::function<void(registrar&)> activate{};  ///< registers its hooks; not empty; may throw
     std::filesystem::path path{};                ///< its folder, by which a configuration names it
     bool included = false;                       ///< active also if no configuration names it
 };

@@ -83,6 +83,8 @@ public:
     /// <belay/hooks/coroutine.hpp>, as a coroutine. Sessions share it, and may call it at the same
     /// time.
     ///
+    /// An empty `std::function` throws `std::invalid_argument`.
+    ///
     /// `name` is the extension's, and is shown to people. `timeout` is the function's own; without
     /// it, only the deadline of the phase bounds it. Sessions that exist see the function from the
     /// next event on.

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,11 @@ namespace belay::hooks::detail {
 // What an entry may hold.
 inline constexpr std::array<std::string_view, 4> hook_keys{"phase", "argv", "protocol",
                                                            "timeout_ms"};
+
+/// " (did you mean pre_turn?)" if one of the names is near: in its letters first, whatever their case
+/// and what is between its words. Else nothing.
+BELAY_DECL std::string did_you_mean(std::string_view unknown,
+                                    std::span<const std::string_view> names);
 
 struct hook_list {
     std::vector<executable> hooks{};      // argv as it was written

@@ -75,16 +75,20 @@ public:
     using hook_lines::hook_lines;
 };
 
-// What an extension registered: how it gets into a set, and out of it.
+// What an extension registered: how it gets into a set, and out of it. Without `add_to`, it was an
+// empty function.
 struct extension_hook {
-    std::function<handler_id(hook_set&)> add_to;
-    bool (*remove_from)(hook_set&, handler_id);
+    std::function<handler_id(hook_set&)> add_to{};
+    bool (*remove_from)(hook_set&, handler_id) = nullptr;
 
     template <class E, class Handler>
     static extension_hook of(handler_info info, Handler handler)
     {
-        return {[info = std::move(info), shared = any_handler<E>(std::move(handler))](
-                    hook_set& set) { return set.hooks_of<E>().add(info, shared); },
+        any_handler<E> shared(std::move(handler));
+        if (!shared) return {};
+        return {[info = std::move(info), shared = std::move(shared)](hook_set& set) {
+                    return set.hooks_of<E>().add(info, shared);
+                },
                 [](hook_set& set, handler_id id) { return set.hooks_of<E>().remove(id); }};
     }
 };

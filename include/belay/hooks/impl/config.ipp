@@ -87,8 +87,33 @@ public:
             hook.argv[0] = *std::move(program);
             hook.name = file_name(hook.argv[0]);
         }
-        for (auto& one : list->warnings) one = std::string(file_) + ": " + one;
         return list;
+    }
+
+    // What means nothing in the document, beside the keys of its hooks. It may have any other keys
+    // than ours; those that are nearly ours are told.
+    void add_warnings(const boost::json::object& document, std::vector<std::string>& warnings) const
+    {
+        static constexpr std::array<std::string_view, 2> lists{"hooks", "extensions"};
+        static constexpr std::array<std::string_view, 2> of_extension{"path", "config"};
+        const auto is_one_of = [](std::string_view key, const auto& known) {
+            return std::ranges::find(known, key) != known.end();
+        };
+        for (const auto& [key, value] : document) {
+            const std::string name(key.data(), key.size());
+            const auto meant = is_one_of(name, lists) ? "" : did_you_mean(name, lists);
+            if (!meant.empty()) warnings.push_back(name + " means nothing" + meant);
+        }
+        const auto* entries = document.if_contains("extensions");
+        for (std::size_t i = 0; entries != nullptr && i != entries->get_array().size(); ++i) {
+            for (const auto& [key, value] : entries->get_array()[i].get_object()) {
+                const std::string name(key.data(), key.size());
+                if (is_one_of(name, of_extension)) continue;
+                warnings.push_back("extensions[" + std::to_string(i) + "]." + name +
+                                   " means nothing" + did_you_mean(name, of_extension));
+            }
+        }
+        for (auto& one : warnings) one = std::string(file_) + ": " + one;
     }
 
     checked<std::vector<extension_entry>> extensions(const boost::json::object& document) const
@@ -188,6 +213,7 @@ BELAY_DECL checked<config> config::from_json(boost::json::value document,
     made.extensions_ = *std::move(extensions);
     made.hooks_ = std::move(hooks->hooks);
     made.warnings_ = std::move(hooks->warnings);
+    reader.add_warnings(made.document_.get_object(), made.warnings_);
     return made;
 }
 

@@ -5,6 +5,7 @@
 #include <belay/hooks/detail/ask_op.hpp>
 #include <belay/hooks/detail/registry_state.hpp>
 #include <belay/hooks/extension.hpp>
+#include <belay/hooks/text_rules.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -33,13 +34,16 @@ BELAY_DECL checked<extension_id> registry_state::activate(const extension& what,
     const auto one = std::make_shared<activation>(
         weak_from_this(), executor, static_cast<extension_id>(++last_extension_), what.name,
         what.capabilities, std::move(own_config));
-    if (one->name.empty()) one->fail(errc::invalid_config, "an extension must have a name");
+    if (one->name.empty() || !is_display_line(one->name)) {
+        one->fail(errc::invalid_config, "an extension must have a name of one line");
+    }
+    if (!what.activate) one->fail(errc::invalid_config, "it has no function to activate it");
     for (const auto& declared : one->capabilities) {
         if (!may_be_declared(declared)) {
             one->fail(errc::invalid_config, "there is no capability " + declared);
         }
     }
-    if (!one->fault && what.activate) {
+    if (!one->fault) {
         try {
             registrar hooks(one);
             what.activate(hooks);
@@ -172,6 +176,9 @@ BELAY_DECL checked<hook_id> registrar::add(const std::string& capability,
 {
     const auto host = detail::registering(*state_, capability);
     if (!host) return host.error();
+    if (!hook.add_to) {
+        return state_->fail(errc::invalid_config, "the function for " + capability + " is empty");
+    }
     if (timeout && *timeout < std::chrono::milliseconds(1)) {
         return state_->fail(errc::invalid_config, "a timeout must be at least 1 ms, not " +
                                                       std::to_string(timeout->count()));

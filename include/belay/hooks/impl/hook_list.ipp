@@ -55,10 +55,8 @@ inline std::size_t distance(std::string_view from, std::string_view to)
     return row.back();
 }
 
-/// " (did you mean pre_turn?)" if one of the names is near: in its letters first, whatever their case
-/// and what is between its words.
-template <class Names>
-std::string did_you_mean(std::string_view unknown, const Names& names)
+BELAY_DECL std::string did_you_mean(std::string_view unknown,
+                                    std::span<const std::string_view> names)
 {
     const auto letters = [](std::string_view name) {
         std::string plain;
@@ -74,7 +72,7 @@ std::string did_you_mean(std::string_view unknown, const Names& names)
     };
     constexpr std::size_t near = 3;
     const auto nearest = std::ranges::min_element(names, {}, edits);
-    if (nearest == std::ranges::end(names) || edits(*nearest).first >= near) return "";
+    if (nearest == names.end() || edits(*nearest).first >= near) return "";
     return " (did you mean " + std::string(*nearest) + "?)";
 }
 
@@ -82,7 +80,7 @@ inline std::string did_you_mean(std::string_view unknown, const protocol& speaks
 {
     std::vector<std::string_view> names;
     for (const auto& one : speaks.phases()) names.push_back(one.name);
-    return did_you_mean(unknown, names);
+    return did_you_mean(unknown, std::span<const std::string_view>(names));
 }
 
 inline diagnosis refused(const std::string& why)

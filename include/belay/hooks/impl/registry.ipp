@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -68,6 +69,7 @@ BELAY_DECL checked<session> registry::create_session(session_options options)
 
 BELAY_DECL hook_id registry::add(detail::extension_hook hook)
 {
+    if (!hook.add_to) throw std::invalid_argument("belay: an empty function cannot be a hook");
     const auto id = state_->next_hook();
     state_->add(id, std::move(hook));
     return id;
