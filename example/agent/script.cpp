@@ -81,7 +81,7 @@ private:
         for (const auto* key : {"prompt", "compact", "ask", "wait", "stop"}) {
             if (!entry.find(key)) continue;
             if (!kind.empty()) {
-                entry.fail("is it a \"" + std::string(kind) + "\" or a \"" + key + "\"?");
+                entry.fail("it has both \"" + std::string(kind) + "\" and \"" + key + "\"");
             }
             kind = key;
         }

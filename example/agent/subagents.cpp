@@ -82,7 +82,7 @@ private:
                 const auto last = co_await self->work();
                 self->handed_back_.push_back(last.text);
             } catch (const boost::system::system_error& stopped) {
-                self->show_.warning(stopped.what());
+                self->show_.warning(stopped.code().message());
             }
         }
         self->at_work_ = false;

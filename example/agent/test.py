@@ -851,8 +851,8 @@ class bad_input(Case):
                            r'session\.end: unknown value "never"; it may be "closed", .*')
 
     def test_what_does_not_fit_together(self):
-        self.refuse_entry({"prompt": "x", "compact": {}}, r': is it a "prompt" or a "compact"\?')
-        self.refuse_entry({"wait": "x", "prompt": "x", "replies": []}, r': is it a "prompt" or a "wait"\?')
+        self.refuse_entry({"prompt": "x", "compact": {}}, r': it has both "prompt" and "compact"')
+        self.refuse_entry({"wait": "x", "prompt": "x", "replies": []}, r': it has both "prompt" and "wait"')
         self.refuse_entry({"stop": "x", "replies": []}, r': a "stop" has no "replies"')
         self.refuse_entry({"prompt": "x", "answer": "y", "replies": []}, r': only an "ask" has an "answer"')
         self.refuse_script({"conversation": [{"ask": "x"}, {"ask": "x", "answer": "y"}]}, r"conversation\[1\]: it has been asked before")
