@@ -980,10 +980,8 @@ inline outcome play_config(reader& given, const std::string& player)
 }
 
 // A value that the typed interface cannot hold becomes one that it refuses with the same words.
-inline hooks::executable_spec read_spec(const json::value& value, std::string_view timeout_key,
-                                        const std::string& path)
+inline hooks::executable_spec read_spec(reader& spec)
 {
-    reader spec(value, path);
     const auto text = [](const json::value& from) {
         return from.is_string() ? std::string(view(from.get_string())) : json::serialize(from);
     };
@@ -995,12 +993,12 @@ inline hooks::executable_spec read_spec(const json::value& value, std::string_vi
         for (const auto& one : argv->get_array())
             made.argv.push_back(one.is_string() ? text(one) : "");
     }
-    if (const auto* timeout = spec.find(timeout_key)) {
+    if (const auto* timeout = spec.find("timeoutMs")) {
         json::error_code inexact;
         const auto number = timeout->is_number() ? timeout->to_number<std::int64_t>(inexact) : 0;
         made.timeout = std::chrono::milliseconds(inexact ? 0 : number);
     }
-    if (path == "given.spec") spec.finish();  // a list of an extension may hold other keys
+    spec.finish();
     return made;
 }
 
@@ -1017,7 +1015,7 @@ inline outcome play_spec(reader& given)
     hooks::registry registry(io.get_executor());
     reader spec(value, "given.spec");
     if (!spec.has("extension_config")) {
-        const auto made = read_spec(value, "timeoutMs", "given.spec");
+        const auto made = read_spec(spec);
         const auto checked = hooks::check(made);
         if (!checked) refuse(checked.error());
         if (!made.argv.empty() && made.argv.front().starts_with('/')) {

@@ -18,9 +18,9 @@
 
 namespace belay {
 
-/// One handler of E, of any form that an async_chain takes, or none, as an empty std::function or a null
-/// pointer is. Copies share it, so chains that
-/// have a copy may call it at the same time. Add it to async_chains and observers, unless it is none.
+/// One handler of E, of any form that an async_chain takes, or none, as an empty std::function or a
+/// null pointer is. Copies share it, so chains that have a copy may call it at the same time. Add it
+/// to async_chains and observers, unless it is none.
 template <class E>
 class any_handler {
     static_assert(detail::check_event<E>());

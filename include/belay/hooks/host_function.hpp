@@ -38,12 +38,11 @@ struct host_call {
 /// How a function of the host answers later. Move-only; use it from any thread, once, while the
 /// session's executor lives. What the function was called with stays valid until the reply has
 /// been used or destroyed. Destroying it unused is a failure. What comes after a cancellation is
-/// dropped, but for what a model's answer has cost.
+/// dropped, but for what a model's answer has cost. One that was used or moved from can only be
+/// assigned to or destroyed.
 template <class T>
 class host_reply {
 public:
-    // One that was used or moved from can only be assigned to or destroyed.
-
     explicit host_reply(std::shared_ptr<detail::host_call<T>> call) noexcept
         : call_(std::move(call))
     {}

@@ -69,8 +69,8 @@ public:
     BELAY_DECL checked<void> use(std::shared_ptr<const config> configuration);
 
     /// The configuration is that of a file from now on, as the file is at each moment: it is looked
-    /// at when a session is created, and when something is to be observed (spec: Vera, "When a hook
-    /// fails"). It is loaded now, unless it has been. When a change cannot be used, the last valid
+    /// at when a session is created, when something is to be observed, and when an event is dispatched
+    /// without a session (spec: Vera, "When a hook fails"). It is loaded now, unless it has been. When a change cannot be used, the last valid
     /// configuration stays in force and the log gets a record, once for each change; it also gets the
     /// `config::warnings`. Extensions are not activated or ended by a change.
     ///

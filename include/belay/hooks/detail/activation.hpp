@@ -10,15 +10,23 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/json/value.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace belay::hooks::detail {
 
 class registry_state;
+
+// What is said of a capability that was not declared.
+inline std::string needed(std::string_view capability)
+{
+    return "the capability " + std::string(capability) + " is needed and was not declared";
+}
 
 class activation {
 public:
@@ -43,6 +51,11 @@ public:
     {
         if (!fault) fault = blame(code, why);
         return blame(code, why);
+    }
+
+    bool declares(std::string_view capability) const noexcept
+    {
+        return std::ranges::find(capabilities, capability) != capabilities.end();
     }
 
     hook_id add_pending(hook_id number, extension_hook hook)

@@ -27,6 +27,11 @@ inline constexpr std::array<std::string_view, 4> hook_keys{"phase", "argv", "pro
 BELAY_DECL std::string did_you_mean(std::string_view unknown,
                                     std::span<const std::string_view> names);
 
+/// Adds a sentence for each key of an entry that is not one of the `known`.
+BELAY_DECL void warn_of_other_keys(const boost::json::object& entry, const std::string& where,
+                                   std::span<const std::string_view> known,
+                                   std::vector<std::string>& warnings);
+
 struct hook_list {
     std::vector<executable> hooks{};      // argv as it was written
     std::vector<std::string> warnings{};  // of keys that mean nothing

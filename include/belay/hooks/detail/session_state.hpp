@@ -57,7 +57,7 @@ struct recorded_request {
     turn_settings settings;
 };
 
-class session_state : public std::enable_shared_from_this<session_state> {
+class session_state {
 public:
     session_state(std::shared_ptr<registry_state> owner, std::shared_ptr<hook_set> set,
                   session_options who)

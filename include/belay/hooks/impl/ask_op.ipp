@@ -9,8 +9,8 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 
-#include <algorithm>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 namespace belay::hooks::detail {
@@ -175,14 +175,11 @@ BELAY_DECL void ask_session(state_ptr state, std::string question,
 // Why an extension may not ask a session now.
 inline std::optional<diagnosis> why_it_may_not_ask(const activation& self)
 {
-    const std::string capability = "sessions.ask";
+    constexpr std::string_view capability = "sessions.ask";
     if (self.stage == activation::state::over) {
         return self.blame(errc::closed, "it is not active any more");
     }
-    if (std::ranges::find(self.capabilities, capability) == self.capabilities.end()) {
-        return self.blame(errc::undeclared,
-                          "the capability " + capability + " is needed and was not declared");
-    }
+    if (!self.declares(capability)) return self.blame(errc::undeclared, needed(capability));
     return std::nullopt;
 }
 

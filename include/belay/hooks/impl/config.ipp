@@ -96,22 +96,16 @@ public:
     {
         static constexpr std::array<std::string_view, 2> lists{"hooks", "extensions"};
         static constexpr std::array<std::string_view, 2> of_extension{"path", "config"};
-        const auto is_one_of = [](std::string_view key, const auto& known) {
-            return std::ranges::find(known, key) != known.end();
-        };
         for (const auto& [key, value] : document) {
             const std::string name(key.data(), key.size());
-            const auto meant = is_one_of(name, lists) ? "" : did_you_mean(name, lists);
+            if (std::ranges::find(lists, name) != lists.end()) continue;
+            const auto meant = did_you_mean(name, lists);
             if (!meant.empty()) warnings.push_back(name + " means nothing" + meant);
         }
         const auto* entries = document.if_contains("extensions");
         for (std::size_t i = 0; entries != nullptr && i != entries->get_array().size(); ++i) {
-            for (const auto& [key, value] : entries->get_array()[i].get_object()) {
-                const std::string name(key.data(), key.size());
-                if (is_one_of(name, of_extension)) continue;
-                warnings.push_back("extensions[" + std::to_string(i) + "]." + name +
-                                   " means nothing" + did_you_mean(name, of_extension));
-            }
+            warn_of_other_keys(entries->get_array()[i].get_object(),
+                               "extensions[" + std::to_string(i) + ']', of_extension, warnings);
         }
         for (auto& one : warnings) one = std::string(file_) + ": " + one;
     }

@@ -101,16 +101,8 @@ inline checked<std::shared_ptr<registry_state>> registering(activation& self,
         if (host) host->undo(self, why);
         return why;
     }
-    if (std::ranges::find(self.capabilities, capability) == self.capabilities.end()) {
-        return self.fail(errc::undeclared,
-                         "the capability " + capability + " is needed and was not declared");
-    }
+    if (!self.declares(capability)) return self.fail(errc::undeclared, needed(capability));
     return host;
-}
-
-BELAY_DECL boost::asio::any_io_executor executor_of(const activation& extension) noexcept
-{
-    return extension.executor;
 }
 
 }  // namespace detail

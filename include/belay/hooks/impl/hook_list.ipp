@@ -150,6 +150,17 @@ inline checked<executable> read_hook(const boost::json::value& item, const std::
     return hook;
 }
 
+BELAY_DECL void warn_of_other_keys(const boost::json::object& entry, const std::string& where,
+                                   std::span<const std::string_view> known,
+                                   std::vector<std::string>& warnings)
+{
+    for (const auto& [key, value] : entry) {
+        const std::string name(key.data(), key.size());
+        if (std::ranges::find(known, name) != known.end()) continue;
+        warnings.push_back(where + '.' + name + " means nothing" + did_you_mean(name, known));
+    }
+}
+
 BELAY_DECL checked<hook_list> read_hook_list(const boost::json::object& holder, protocols known)
 {
     hook_list read;
@@ -160,12 +171,7 @@ BELAY_DECL checked<hook_list> read_hook_list(const boost::json::object& holder, 
         const auto where = "hooks[" + std::to_string(read.hooks.size()) + ']';
         auto hook = read_hook(item, where, known);
         if (!hook) return hook.error();
-        for (const auto& [key, value] : item.get_object()) {
-            const std::string_view name(key.data(), key.size());
-            if (std::ranges::find(hook_keys, name) != hook_keys.end()) continue;
-            read.warnings.push_back(where + "." + std::string(name) + " means nothing" +
-                                    did_you_mean(name, hook_keys));
-        }
+        warn_of_other_keys(item.get_object(), where, hook_keys, read.warnings);
         read.hooks.push_back(*std::move(hook));
     }
     return read;
