@@ -1,13 +1,15 @@
 #ifndef BELAY_CORE_COROUTINE_HPP
 #define BELAY_CORE_COROUTINE_HPP
 
-// Lets the handlers of an async_chain be coroutines: include it before they are added.
+// Lets the handlers of an async_chain, and the functions of a host, be coroutines: include it before
+// they are made.
 //
 //     gate.add({.name = "review"}, [](const pre_tool_use& event) -> boost::asio::awaitable<block> {
 //         ...
 //     });
 
 #include <belay/core/async_chain.hpp>
+#include <belay/core/host_function.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -58,6 +60,21 @@ struct awaiting final : later_handler<E> {
     }
 
     Handler handler;
+};
+
+template <class T>
+struct await_host_call {
+    template <class Executor>
+    static void start(boost::asio::awaitable<T, Executor> running, host_reply<T> reply)
+    {
+        const auto executor = reply.get_executor();
+        const auto slot = reply.get_cancellation_slot();
+        auto done = [reply = std::move(reply)](std::exception_ptr thrown, T answer) mutable {
+            thrown ? reply.fail(std::move(thrown)) : reply(std::move(answer));
+        };
+        boost::asio::co_spawn(executor, std::move(running),
+                              boost::asio::bind_cancellation_slot(slot, std::move(done)));
+    }
 };
 
 }  // namespace belay::detail

@@ -1,169 +1,25 @@
 #ifndef BELAY_HOOKS_HOST_FUNCTION_HPP
 #define BELAY_HOOKS_HOST_FUNCTION_HPP
 
-// What a session asks its host, as functions that may answer at once or later: may this call run,
-// run it (<belay/hooks/run_tools.hpp>), ask the model (<belay/hooks/ask.hpp>).
-//
-//     host.run = [](const tool_call& call) { return text_result(run(call)); };
-//     host.run = [](const tool_call& call, host_reply<tool_result> reply) { ... };
-//     host.run = [](const tool_call& call) -> boost::asio::awaitable<tool_result> { ... };
+// What a session asks its host: may this call run, run it (<belay/hooks/run_tools.hpp>), ask the
+// model (<belay/hooks/ask.hpp>).
 
-#include <belay/core/handler.hpp>
+#include <belay/core/host_function.hpp>
 #include <belay/hooks/tool.hpp>
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-
-#include <concepts>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <utility>
-
 namespace belay::hooks {
-namespace detail {
 
-// One call of a host function that answers later.
-template <class T>
-struct host_call {
-    virtual ~host_call() = default;
-    virtual void answer(T what) noexcept = 0;  // the first one counts; from any thread
-    virtual void fail(std::string message) noexcept = 0;
-    virtual boost::asio::any_io_executor executor() const noexcept = 0;
-    virtual boost::asio::cancellation_slot slot() noexcept = 0;
-};
-
-}  // namespace detail
-
-/// How a function of the host answers later. Move-only; use it from any thread, once, while the
-/// session's executor lives. What the function was called with stays valid until the reply has
-/// been used or destroyed. Destroying it unused is a failure. What comes after a cancellation is
-/// dropped, but for what a model's answer has cost. One that was used or moved from can only be
-/// assigned to or destroyed.
-template <class T>
-class host_reply {
-public:
-    explicit host_reply(std::shared_ptr<detail::host_call<T>> call) noexcept
-        : call_(std::move(call))
-    {}
-
-    host_reply(host_reply&&) noexcept = default;
-    host_reply& operator=(host_reply&& other) noexcept
-    {
-        if (this == &other) return *this;
-        host_reply(std::move(*this));  // an answer that was still owed is now a failure
-        call_ = std::move(other.call_);
-        return *this;
-    }
-
-    ~host_reply()
-    {
-        if (call_) fail("it gave no answer");
-    }
-
-    void operator()(T what)
-    {
-        if (auto call = std::move(call_)) call->answer(std::move(what));
-    }
-
-    /// As if the function had thrown.
-    void fail(std::string message)
-    {
-        if (auto call = std::move(call_)) call->fail(std::move(message));
-    }
-
-    /// The session's executor.
-    boost::asio::any_io_executor get_executor() const { return call_->executor(); }
-
-    /// Fires when the operation that asks is cancelled.
-    boost::asio::cancellation_slot get_cancellation_slot() const { return call_->slot(); }
-
-private:
-    std::shared_ptr<detail::host_call<T>> call_;
-};
-
-namespace detail {
-
-template <class F, class T, class Asked>
-concept returns_at_once = std::invocable<F&, const Asked&> &&
-                          std::convertible_to<std::invoke_result_t<F&, const Asked&>, T>;
-
-template <class F, class T, class Asked>
-concept takes_reply = std::invocable<F&, const Asked&, host_reply<T>> &&
-                      std::is_void_v<std::invoke_result_t<F&, const Asked&, host_reply<T>>>;
-
-template <class F, class Asked>
-concept awaits = std::invocable<F&, const Asked&> &&
-                 belay::detail::awaited<std::invoke_result_t<F&, const Asked&>>::known;
-
-// Defined by <belay/hooks/coroutine.hpp>.
-template <class T>
-struct await_host_call;
-
-}  // namespace detail
-
-/// A function of the host, erased: one that takes `const Asked&` and returns a T, one that takes a
-/// `host_reply<T>` as well and returns nothing, or, with <belay/hooks/coroutine.hpp>, one that
-/// returns a `boost::asio::awaitable<T>`. Copies share one function. It is called on the session's
-/// executor, and must not block for long.
+/// A function of the host that is asked about a tool call, unless it says otherwise.
 template <class T, class Asked = tool_call>
-class host_function {
-public:
-    /// None.
-    host_function() noexcept = default;
+using host_function = belay::host_function<T, Asked>;
 
-    template <class F>
-        requires(!std::same_as<std::remove_cvref_t<F>, host_function>)
-    host_function(F&& function)
-        : function_(std::make_shared<erased<std::decay_t<F>>>(std::forward<F>(function)))
-    {}
+using belay::host_reply;
 
-    explicit operator bool() const noexcept { return function_ != nullptr; }
+namespace detail {
 
-    /// What it throws passes through. Of one that has answered and then throws, a batch takes the
-    /// exception and a side question the answer, which is to be paid for.
-    void operator()(const Asked& asked, host_reply<T> reply) const
-    {
-        function_->start(asked, std::move(reply));
-    }
+using belay::detail::host_call;
 
-private:
-    struct base {
-        virtual ~base() = default;
-        virtual void start(const Asked& asked, host_reply<T> reply) = 0;
-    };
-
-    template <class F>
-    struct erased final : base {
-        template <class G>
-        explicit erased(G&& g) : function(std::forward<G>(g))
-        {}
-
-        void start(const Asked& asked, host_reply<T> reply) override
-        {
-            if constexpr (detail::takes_reply<F, T, Asked>) {
-                function(asked, std::move(reply));
-            } else if constexpr (detail::returns_at_once<F, T, Asked>) {
-                reply(function(asked));
-            } else if constexpr (detail::awaits<F, Asked>) {
-                detail::await_host_call<T>::start(function(asked), std::move(reply));
-            } else {
-                static_assert(
-                    detail::returns_at_once<F, T, Asked>,
-                    "belay: a permission check takes const tool_call& and returns a "
-                    "permission, a tool takes it and returns a tool_result, and the model "
-                    "of side questions takes const side_question& and returns a "
-                    "model_answer; or it takes a host_reply as well and returns nothing "
-                    "(for a coroutine, include <belay/hooks/coroutine.hpp>)");
-            }
-        }
-
-        F function;
-    };
-
-    std::shared_ptr<base> function_;
-};
-
+}  // namespace detail
 }  // namespace belay::hooks
 
 #endif

@@ -54,6 +54,10 @@ private:
 
 /// One run. Passed with every error code, too: then it holds what was known by that time.
 struct exit_report {
+    /// The child was started. If it was, and the status is unknown, `invocation::on_reaped` will tell it
+    /// (unless it is lost).
+    bool started = false;
+
     exit_status status;
 
     std::string out;  ///< stdout as it came: bytes that nobody has decoded yet (see utf8.hpp)

@@ -24,10 +24,10 @@ namespace belay::detail {
 
 // A completion handler that is waiting for its outcome. Its executor is kept at work. All members
 // but `make` are called on the executor that it was made with, which runs one thing at a time.
-template <class Outcome>
+template <class Outcome, class Error = error_code>
 class waiting_handler {
 public:
-    using handler_type = boost::asio::any_completion_handler<void(error_code, Outcome)>;
+    using handler_type = boost::asio::any_completion_handler<void(Error, Outcome)>;
 
     // In the initiating function: only there may the cancellation slot be touched.
     static std::shared_ptr<waiting_handler> make(const boost::asio::any_io_executor& executor,
@@ -60,18 +60,18 @@ public:
     bool pending() const noexcept { return handler_.has_value(); }
 
     // Through a post to that executor, then on the handler's own.
-    void complete(error_code ec, Outcome outcome)
+    void complete(Error why, Outcome outcome)
     {
         auto handler = *std::move(handler_);
         handler_.reset();
         const auto where = boost::asio::get_associated_executor(handler, executor_);
-        auto finished = [handler = std::move(handler), ec, outcome = std::move(outcome),
-                         work = std::move(work_)]() mutable {
+        auto finished = [handler = std::move(handler), why = std::move(why),
+                         outcome = std::move(outcome), work = std::move(work_)]() mutable {
             // Here, on the handler's executor, since that is where cancellations are emitted.
             auto slot = boost::asio::get_associated_cancellation_slot(handler);
             if (slot.is_connected()) slot.clear();
             work.reset();
-            std::move(handler)(ec, std::move(outcome));
+            std::move(handler)(std::move(why), std::move(outcome));
         };
         boost::asio::post(executor_, boost::asio::bind_executor(where, std::move(finished)));
     }

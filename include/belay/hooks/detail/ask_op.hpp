@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,7 +36,7 @@ public:
     BELAY_DECL void cancel(error_code why) override;
 
     BELAY_DECL void answer(model_answer what) noexcept override;
-    BELAY_DECL void fail(std::string message) noexcept override;
+    BELAY_DECL void fail(std::exception_ptr why) noexcept override;
     boost::asio::any_io_executor executor() const noexcept override { return executor_; }
     boost::asio::cancellation_slot slot() noexcept override { return stop_.slot(); }
 

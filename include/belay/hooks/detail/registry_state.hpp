@@ -5,6 +5,7 @@
 
 #include <belay/config.hpp>
 #include <belay/core/async_chain.hpp>
+#include <belay/core/detail/event_list.hpp>
 #include <belay/core/error.hpp>
 #include <belay/core/failure.hpp>
 #include <belay/core/observer_group.hpp>
@@ -23,8 +24,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -112,18 +111,10 @@ private:
 };
 
 // Calls `f` with the event of a phase, as a std::type_identity.
-template <class F, std::size_t... I>
-void with_event(phase which, F&& f, std::index_sequence<I...>)
-{
-    (void)((static_cast<std::size_t>(which) == I &&
-            (f(std::type_identity<std::tuple_element_t<I, phase_events>>()), true)) ||
-           ...);
-}
-
 template <class F>
 void with_event(phase which, F&& f)
 {
-    with_event(which, std::forward<F>(f), std::make_index_sequence<phase_count>());
+    belay::detail::with_event<phase_events>(static_cast<std::size_t>(which), std::forward<F>(f));
 }
 
 // Writes a record of a hook's failure, if there is a log. `occasion` comes after type and level.

@@ -62,9 +62,9 @@ BELAY_DECL void ask_op::answer(model_answer what) noexcept
     settle(std::move(what));
 }
 
-BELAY_DECL void ask_op::fail(std::string message) noexcept
+BELAY_DECL void ask_op::fail(std::exception_ptr why) noexcept
 {
-    settle(std::move(message));
+    settle(belay::detail::message_of(std::move(why)));
 }
 
 BELAY_DECL void ask_op::settle(said what) noexcept

@@ -18,11 +18,10 @@ namespace belay::hooks::detail {
 // A call of the permission check or of the tool, from its start to its answer. It may outlive the
 // batch, and keeps alive what the function may still touch: itself, and what it was called with.
 template <class T>
-class host_call_op final : public host_call<T>, public pending_host_call {
+class batch_call final : public host_call<T>, public pending_host_call {
 public:
-    host_call_op(std::shared_ptr<batch_op> owner, boost::asio::any_io_executor executor,
-                 clock& time, std::size_t call, host_function<T> function,
-                 std::shared_ptr<const tool_call> what)
+    batch_call(std::shared_ptr<batch_op> owner, boost::asio::any_io_executor executor, clock& time,
+               std::size_t call, host_function<T> function, std::shared_ptr<const tool_call> what)
         : owner_(std::move(owner)),
           executor_(std::move(executor)),
           time_(time),
@@ -32,10 +31,10 @@ public:
     {}
 
     // What it throws is a failure, also if it has answered before; one that is absent has failed.
-    void start(const std::shared_ptr<host_call_op>& self, const char* if_absent)
+    void start(const std::shared_ptr<batch_call>& self, const char* if_absent)
     {
         if (!function_) {
-            fail(if_absent);
+            answer(failure_of(if_absent));
         } else {
             try {
                 function_(*what_, host_reply<T>(self));
@@ -60,7 +59,10 @@ public:
         send();
     }
 
-    void fail(std::string message) noexcept override { answer(failure_of(message)); }
+    void fail(std::exception_ptr why) noexcept override
+    {
+        answer(failure_of(belay::detail::message_of(std::move(why))));
+    }
 
     boost::asio::any_io_executor executor() const noexcept override { return executor_; }
     boost::asio::cancellation_slot slot() noexcept override { return stop_.slot(); }
@@ -211,8 +213,8 @@ void batch_op::call_host(std::size_t call, const host_function<T>& function, con
     const auto& host = *session_->host;
     auto& work = at_work_[call];
     if (!work.call) work.call = std::make_shared<const tool_call>(records_[call].call);
-    const auto pending = std::make_shared<host_call_op<T>>(shared_from_this(), host.executor,
-                                                           host.time, call, function, work.call);
+    const auto pending = std::make_shared<batch_call<T>>(shared_from_this(), host.executor,
+                                                         host.time, call, function, work.call);
     work.host_call = pending;
     pending->start(pending, if_absent);
 }

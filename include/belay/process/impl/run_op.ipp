@@ -99,6 +99,7 @@ BELAY_DECL void run_op::obey(run_step step)
     }
     if (step.watch) {
         launched_ = true;
+        report_.started = true;
         wait_for_deadline();
         wait_for_input_pipe();
         wait_for_output(out_);

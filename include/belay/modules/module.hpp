@@ -1,0 +1,62 @@
+#ifndef BELAY_MODULES_MODULE_HPP
+#define BELAY_MODULES_MODULE_HPP
+
+// All that a module needs. A module is a factory, which is called once for each runner:
+//
+//     void guard(belay::modules::api& api)
+//     {
+//         api.on<belay::modules::tool_call>(
+//             [](const belay::modules::tool_call& event) -> std::optional<belay::block> { ... });
+//     }
+//     BELAY_MODULE(guard)  // in a shared library
+
+#include <belay/core/coroutine.hpp>
+#include <belay/modules/api.hpp>
+#include <belay/modules/context.hpp>
+#include <belay/modules/events.hpp>
+#include <belay/version.hpp>
+
+#include <boost/version.hpp>
+
+#include <version>
+
+namespace belay::modules {
+
+/// What a shared library exports for its host to find. Its layout never changes: its first two members
+/// say whether the rest can be used.
+struct module_record {
+    const char* magic;       ///< "belay module"
+    const char* built_with;  ///< `build_id` of the module; it must be that of the host
+    void (*factory)(api&);
+};
+
+#define BELAY_DETAIL_TEXT(x) #x
+#define BELAY_DETAIL_TEXT_OF(x) BELAY_DETAIL_TEXT(x)
+
+/// All that has to be the same for host and module to understand each other: belay, Boost, the
+/// standard library and its settings.
+inline constexpr const char* build_id = "belay " BELAY_VERSION_STRING ", Boost " BOOST_LIB_VERSION
+#if defined(__GLIBCXX__)
+                                        ", libstdc++ " BELAY_DETAIL_TEXT_OF(_GLIBCXX_RELEASE)
+#if defined(_GLIBCXX_DEBUG)
+                                            " with _GLIBCXX_DEBUG"
+#endif
+#elif defined(_LIBCPP_VERSION)
+                                        ", libc++ " BELAY_DETAIL_TEXT_OF(_LIBCPP_VERSION)
+#endif
+    ;
+
+}  // namespace belay::modules
+
+/// Makes a shared library a module. `factory` is a function `void(belay::modules::api&)`; what it
+/// throws is an error of loading, and undoes what it has registered. Once in a library, at namespace
+/// scope. The library is never unloaded.
+#define BELAY_MODULE(factory)                                                                     \
+    extern "C" {                                                                                  \
+    extern __attribute__((visibility("default")))                                                 \
+    const belay::modules::module_record belay_module;                                             \
+    const belay::modules::module_record belay_module = {"belay module", belay::modules::build_id, \
+                                                        factory};                                 \
+    }
+
+#endif
