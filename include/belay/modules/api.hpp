@@ -20,10 +20,13 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,10 +59,16 @@ public:
     /// It has `timeout` for each event, by default that of the runner. One that is late, or that
     /// throws, is reported to the runner's error listeners, and has no opinion; of `tool_call`, it
     /// blocks the call.
+    ///
+    /// An empty `std::function` throws `std::invalid_argument`.
     template <module_event E, class Handler>
     void on(Handler handler, std::optional<std::chrono::milliseconds> timeout = {}) const
     {
         auto shared = detail::with_context<E>(std::move(handler), handler_context(link_));
+        if (!shared) {
+            throw std::invalid_argument("the handler of " + std::string(E::event_name) +
+                                        " is an empty function");
+        }
         link_->add_handler(belay::detail::index_of<E, all_events>(),
                            std::make_shared<any_handler<E>>(std::move(shared)), timeout);
     }
@@ -67,7 +76,8 @@ public:
     /// Registers a slash command. The handler takes a `const command&`, and then, if it likes, a
     /// `command_context`; it returns nothing, or a coroutine of nothing. If the name is taken, the
     /// runner's operator channel hears of it, and the later registration wins. A name is not empty,
-    /// and has no slash, space or control character.
+    /// and has no slash, space or control character; a wrong one, and an empty function, throw
+    /// `std::invalid_argument`.
     template <class Handler>
     void register_command(std::string name, std::string description, Handler handler) const
     {
@@ -125,10 +135,13 @@ private:
 
 namespace detail {
 
-// A handler with its context bound, if it takes one.
+// A handler with its context bound, if it takes one; none, if it is an empty function.
 template <class E, class Context, class Handler>
 any_handler<E> with_context(Handler handler, Context here)
 {
+    if constexpr (std::is_assignable_v<Handler&, std::nullptr_t>) {
+        if (handler == nullptr) return {};
+    }
     if constexpr (std::invocable<Handler&, const E&, const Context&, reply<E>>) {
         return [handler = std::move(handler), here = std::move(here)](const E& event,
                                                                       reply<E> answer) mutable {

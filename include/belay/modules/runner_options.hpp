@@ -60,8 +60,9 @@ struct runner_options {
     /// What each handler of `session_shutdown` has.
     std::chrono::milliseconds shutdown_timeout{2'000};
 
+    // These must outlive the runner, and what is in flight.
     clock* time = &clock::steady();
-    trace_sink* trace = nullptr;  ///< sees every handler of every event
+    trace_sink* trace = nullptr;  ///< sees every handler of every event and every command
 };
 
 }  // namespace belay::modules
