@@ -6,6 +6,7 @@
 
 #include <belay/modules/agent.hpp>
 #include <belay/modules/api.hpp>
+#include <belay/modules/approval.hpp>
 #include <belay/modules/command.hpp>
 #include <belay/modules/context.hpp>
 #include <belay/modules/events.hpp>
@@ -14,6 +15,8 @@
 #include <belay/modules/render.hpp>
 #include <belay/modules/runner.hpp>
 #include <belay/modules/runner_options.hpp>
+#include <belay/modules/tool.hpp>
+#include <belay/modules/tool_wrapper.hpp>
 #include <belay/modules/ui.hpp>
 
 #endif

@@ -34,12 +34,17 @@
 #include <belay/hooks/impl/transcript.ipp>
 #include <belay/hooks/impl/vera.ipp>
 #include <belay/modules/impl/agent.ipp>
+#include <belay/modules/impl/approval.ipp>
 #include <belay/modules/impl/exec.ipp>
 #include <belay/modules/impl/loaded_module.ipp>
 #include <belay/modules/impl/message.ipp>
 #include <belay/modules/impl/render.ipp>
 #include <belay/modules/impl/runner.ipp>
 #include <belay/modules/impl/runner_state.ipp>
+#include <belay/modules/impl/tool.ipp>
+#include <belay/modules/impl/tool_fsm.ipp>
+#include <belay/modules/impl/tool_op.ipp>
+#include <belay/modules/impl/tool_wrapper.ipp>
 #include <belay/process/impl/child.ipp>
 #include <belay/process/impl/file_descriptor.ipp>
 #include <belay/process/impl/invocation.ipp>

@@ -36,6 +36,8 @@
 
 namespace belay::modules {
 
+class tool_wrapper;
+
 /// An error listener that was added.
 class error_subscription {
 public:
@@ -142,6 +144,8 @@ public:
                                                const render_options& options = {}) const;
 
 private:
+    friend tool_wrapper;
+
     template <class E>
     struct emission {
         using executor_type = boost::asio::any_io_executor;

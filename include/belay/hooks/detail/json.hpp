@@ -122,10 +122,6 @@ BELAY_DECL std::optional<json_path> not_finite(const boost::json::value& documen
 /// `value` as compact JSON for a message, cut when it is long.
 BELAY_DECL std::string excerpt(const boost::json::value& value);
 
-/// Without the white space at both ends, as JavaScript's trim: all of Unicode's, and the byte-order
-/// mark. `text` must be UTF-8.
-BELAY_DECL std::string_view trim(std::string_view text) noexcept;
-
 }  // namespace belay::hooks::detail
 
 #if defined(BELAY_HEADER_ONLY)

@@ -4,6 +4,7 @@
 #include <belay/hooks/detail/executable_output.hpp>
 #include <belay/hooks/detail/json.hpp>
 #include <belay/hooks/protocol/claude.hpp>
+#include <belay/process/detail/text.hpp>
 #include <belay/process/utf8.hpp>
 
 #include <boost/json/object.hpp>
@@ -270,7 +271,7 @@ private:
     static checked<Answer> reason_on_stderr(const process::exit_report& report)
     {
         const auto text = process::utf8_lenient(report.err);
-        const auto reason = trim(text);
+        const auto reason = process::detail::trim(text);
         if (reason.empty()) {
             return diagnosis{errc::invalid_answer,
                              "Command hook exited 2 without a reason on stderr"};

@@ -2,6 +2,7 @@
 #define BELAY_HOOKS_IMPL_EXECUTABLE_OUTPUT_IPP
 
 #include <belay/hooks/detail/executable_output.hpp>
+#include <belay/process/detail/text.hpp>
 #include <belay/process/utf8.hpp>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ BELAY_DECL executable_output::executable_output(const process::exit_report& repo
         fail({errc::not_utf8,
               "Command hook output is not valid UTF-8 at byte " + std::to_string(*offset)});
     } else {
-        text_ = trim(report.out);
+        text_ = process::detail::trim(report.out);
     }
 }
 

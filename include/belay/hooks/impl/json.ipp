@@ -1,7 +1,6 @@
 #ifndef BELAY_HOOKS_IMPL_JSON_IPP
 #define BELAY_HOOKS_IMPL_JSON_IPP
 
-#include <belay/hooks/detail/code_point.hpp>
 #include <belay/hooks/detail/json.hpp>
 #include <belay/process/utf8.hpp>
 
@@ -249,30 +248,6 @@ BELAY_DECL std::string excerpt(const boost::json::value& value)
     auto end = longest;  // not inside a character
     while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
     return text.substr(0, end) + "...";
-}
-
-// JavaScript's white space and line terminators.
-constexpr bool is_blank(char32_t point) noexcept
-{
-    return (0x0009 <= point && point <= 0x000D) || point == 0x0020 || point == 0x00A0 ||
-           point == 0x1680 || (0x2000 <= point && point <= 0x200A) || point == 0x2028 ||
-           point == 0x2029 || point == 0x202F || point == 0x205F || point == 0x3000 ||
-           point == 0xFEFF;
-}
-
-BELAY_DECL std::string_view trim(std::string_view text) noexcept
-{
-    while (!text.empty()) {
-        const auto point = first_code_point(text);
-        if (!is_blank(point.value)) break;
-        text.remove_prefix(point.size);
-    }
-    while (!text.empty()) {
-        const auto point = last_code_point(text);
-        if (!is_blank(point.value)) break;
-        text.remove_suffix(point.size);
-    }
-    return text;
 }
 
 }  // namespace belay::hooks::detail

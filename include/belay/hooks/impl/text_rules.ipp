@@ -1,8 +1,8 @@
 #ifndef BELAY_HOOKS_IMPL_TEXT_RULES_IPP
 #define BELAY_HOOKS_IMPL_TEXT_RULES_IPP
 
-#include <belay/hooks/detail/code_point.hpp>
 #include <belay/hooks/text_rules.hpp>
+#include <belay/process/detail/text.hpp>
 #include <belay/process/utf8.hpp>
 
 namespace belay::hooks {
@@ -27,7 +27,7 @@ BELAY_DECL bool is_display_line(std::string_view text) noexcept
     if (process::utf8_error_offset(text)) return false;
     std::size_t points = 0;
     while (!text.empty()) {
-        const auto point = detail::first_code_point(text);
+        const auto point = process::detail::first_code_point(text);
         if (detail::spoils_a_line(point.value) || ++points > display_limit) return false;
         text.remove_prefix(point.size);
     }
