@@ -7,10 +7,13 @@
 #include <belay/modules/agent.hpp>
 #include <belay/modules/api.hpp>
 #include <belay/modules/approval.hpp>
+#include <belay/modules/capability.hpp>
 #include <belay/modules/command.hpp>
 #include <belay/modules/context.hpp>
+#include <belay/modules/discovery.hpp>
 #include <belay/modules/events.hpp>
 #include <belay/modules/exec.hpp>
+#include <belay/modules/loader.hpp>
 #include <belay/modules/message.hpp>
 #include <belay/modules/render.hpp>
 #include <belay/modules/runner.hpp>

@@ -35,8 +35,11 @@
 #include <belay/hooks/impl/vera.ipp>
 #include <belay/modules/impl/agent.ipp>
 #include <belay/modules/impl/approval.ipp>
+#include <belay/modules/impl/capability.ipp>
+#include <belay/modules/impl/discovery.ipp>
 #include <belay/modules/impl/exec.ipp>
 #include <belay/modules/impl/loaded_module.ipp>
+#include <belay/modules/impl/loader.ipp>
 #include <belay/modules/impl/message.ipp>
 #include <belay/modules/impl/render.ipp>
 #include <belay/modules/impl/runner.ipp>

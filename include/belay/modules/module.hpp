@@ -22,10 +22,13 @@
 
 namespace belay::modules {
 
-/// What a shared library exports for its host to find. Its layout never changes: its first two members
-/// say whether the rest can be used.
+/// What tells a module from a library that has something else of that name.
+inline constexpr const char* module_magic = "belay module";
+
+/// What a shared library exports for its host to find, as `belay_module`. Its layout never changes: its
+/// first two members say whether the rest can be used.
 struct module_record {
-    const char* magic;       ///< "belay module"
+    const char* magic;       ///< `module_magic`
     const char* built_with;  ///< `build_id` of the module; it must be that of the host
     void (*factory)(api&);
 };
@@ -51,12 +54,12 @@ inline constexpr const char* build_id = "belay " BELAY_VERSION_STRING ", Boost "
 /// Makes a shared library a module. `factory` is a function `void(belay::modules::api&)`; what it
 /// throws is an error of loading, and undoes what it has registered. Once in a library, at namespace
 /// scope. The library is never unloaded.
-#define BELAY_MODULE(factory)                                                                     \
-    extern "C" {                                                                                  \
-    extern __attribute__((visibility("default")))                                                 \
-    const belay::modules::module_record belay_module;                                             \
-    const belay::modules::module_record belay_module = {"belay module", belay::modules::build_id, \
-                                                        factory};                                 \
+#define BELAY_MODULE(factory)                                                               \
+    extern "C" {                                                                            \
+    extern __attribute__((visibility("default")))                                           \
+    const belay::modules::module_record belay_module;                                       \
+    const belay::modules::module_record belay_module = {belay::modules::module_magic,       \
+                                                        belay::modules::build_id, factory}; \
     }
 
 #endif

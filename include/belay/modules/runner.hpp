@@ -73,6 +73,9 @@ public:
 
     BELAY_DECL executor_type get_executor() const noexcept;
 
+    /// The directory of its conversation: that of the agent, absolute.
+    BELAY_DECL std::string cwd() const;
+
     /// Loads a module: calls its factory, and then takes what it has registered. If the factory throws,
     /// nothing of the module is there, the operator channel hears of it, and the diagnosis is
     /// `errc::threw`: `Failed to load extension: ` and what it threw. An empty factory is

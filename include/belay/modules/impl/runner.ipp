@@ -19,6 +19,11 @@ BELAY_DECL runner::executor_type runner::get_executor() const noexcept
     return state_->executor;
 }
 
+BELAY_DECL std::string runner::cwd() const
+{
+    return state_->options.agent->cwd();
+}
+
 BELAY_DECL checked<void> runner::add(std::string name, const module_factory& factory)
 {
     return state_->add(std::move(name), factory);
