@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <ranges>
 #include <stdexcept>
 
 namespace belay::modules::detail {
@@ -130,10 +129,9 @@ BELAY_DECL void loaded_module::failed() noexcept
 BELAY_DECL const message_renderer* loaded_module::renderer_of(
     std::string_view custom_type) const noexcept
 {
-    for (const auto& [type, renderer] : renderers_ | std::views::reverse) {
-        if (type == custom_type) return &renderer;
-    }
-    return nullptr;
+    const auto last = std::find_if(renderers_.rbegin(), renderers_.rend(),
+                                   [&](const auto& one) { return one.first == custom_type; });
+    return last != renderers_.rend() ? &last->second : nullptr;
 }
 
 }  // namespace belay::modules::detail

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <ranges>
 
 namespace belay::modules::detail {
 
@@ -156,10 +155,9 @@ BELAY_DECL void runner_state::add_command(command_info what, any_handler<command
 BELAY_DECL const registered_command* runner_state::find_command(
     std::string_view name) const noexcept
 {
-    for (const auto& one : commands_ | std::views::reverse) {
-        if (one.info.name == name) return &one;
-    }
-    return nullptr;
+    const auto last = std::find_if(commands_.rbegin(), commands_.rend(),
+                                   [&](const auto& one) { return one.info.name == name; });
+    return last != commands_.rend() ? &*last : nullptr;
 }
 
 BELAY_DECL command_list runner_state::list_commands() const
