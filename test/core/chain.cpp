@@ -130,6 +130,16 @@ BOOST_AUTO_TEST_CASE(an_exception_is_a_failure_and_what_it_means_is_the_folds)
     BOOST_TEST(outcome.reason == outcome.failures[1].message);
 }
 
+BOOST_AUTO_TEST_CASE(a_text_that_is_thrown_is_the_message)
+{
+    handlers.add({.from = origin::extension}, [](const gate&) { throw std::string("kaboom"); });
+    handlers.add({.from = origin::extension}, [](const gate&) { throw "bang"; });
+    const auto outcome = handlers.dispatch(event("x"));
+    BOOST_REQUIRE(outcome.failures.size() == 2U);
+    BOOST_TEST(outcome.failures[0].message == "kaboom");
+    BOOST_TEST(outcome.failures[1].message == "bang");
+}
+
 BOOST_AUTO_TEST_CASE(observing_copies_nothing_and_changing_copies_once)
 {
     handlers.add({}, [](const gate&) {});

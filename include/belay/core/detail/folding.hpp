@@ -40,6 +40,10 @@ inline std::string message_of(std::exception_ptr thrown)
         std::rethrow_exception(std::move(thrown));
     } catch (const std::exception& e) {
         return e.what();
+    } catch (const std::string& text) {
+        return text;
+    } catch (const char* text) {
+        return text;
     } catch (...) {
         return "an exception that is no std::exception";
     }
