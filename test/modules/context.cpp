@@ -86,6 +86,7 @@ struct recorder final : modules::agent {
         if (fails) throw std::runtime_error("the session is read-only");
         log.push_back("send " + message.custom_type + (message.display ? " shown" : " hidden") +
                       (options.trigger_turn ? " with a turn" : ""));
+        last_sent = std::move(message);
     }
     void append_entry(std::string custom_type, json::value data) override
     {
@@ -116,6 +117,7 @@ struct recorder final : modules::agent {
     bool idle = true;
     bool queued = false;
     bool fails = false;
+    custom_message last_sent{};
     bool cancels = false;
     strings log;
 };
@@ -259,6 +261,17 @@ BOOST_AUTO_TEST_CASE(messages_and_entries_go_to_the_agent)
     BOOST_TEST(host->log == (strings{"send custom-message shown", "send note hidden with a turn",
                                      "append state", "append mark without data"}),
                boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_missing_of_a_message_is_made_up)
+{
+    its->send_message({.custom_type = "", .content = 7, .attribution = "somebody"});
+    BOOST_TEST(host->last_sent.custom_type == "custom-message");
+    BOOST_TEST(host->last_sent.content == json::value(""));
+    BOOST_TEST(host->last_sent.attribution.value_or("") == "agent");
+    its->send_message({.content = json::array{text_block("x")}, .attribution = "user"});
+    BOOST_TEST(host->last_sent.content == (json::value{{{"type", "text"}, {"text", "x"}}}));
+    BOOST_TEST(host->last_sent.attribution.value_or("") == "user");
 }
 
 BOOST_AUTO_TEST_CASE(an_agent_that_cannot_take_a_message_is_reported_and_hurts_no_module)

@@ -93,7 +93,9 @@ public:
         link_->add_renderer(std::move(custom_type), std::move(renderer));
     }
 
-    /// Puts a message into the conversation.
+    /// Puts a message into the conversation. It is the agent's unless its attribution is `user`; an
+    /// empty type is that of a default-constructed message, and content that is neither a string nor
+    /// an array is empty.
     void send_message(custom_message message, delivery_options options = {}) const
     {
         link_->send_message(std::move(message), options);

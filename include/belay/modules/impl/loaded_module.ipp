@@ -104,6 +104,9 @@ void loaded_module::act(const char* what, Action action)
 
 BELAY_DECL void loaded_module::send_message(custom_message message, const delivery_options& options)
 {
+    if (message.custom_type.empty()) message.custom_type = custom_message().custom_type;
+    if (!message.content.is_string() && !message.content.is_array()) message.content = "";
+    if (message.attribution != "user") message.attribution = "agent";
     act("send_message", [&](agent& host) { host.send_message(std::move(message), options); });
 }
 
