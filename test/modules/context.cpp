@@ -347,8 +347,7 @@ BOOST_AUTO_TEST_CASE(a_handler_may_ask_and_wait)
     add("gate", [](api& mine) {
         mine.on<tool_call>([](const tool_call& event,
                               handler_context where) -> asio::awaitable<tool_call::answer> {
-            const bool fine =
-                co_await where.ui().async_confirm("Allow", event.tool_name, use_awaitable);
+            const bool fine = co_await where.ui().async_confirm("Allow", event.tool_name);
             if (!fine) co_return block{"the person said no"};
             co_return observe{};
         });

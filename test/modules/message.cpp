@@ -38,6 +38,15 @@ BOOST_AUTO_TEST_CASE(a_message_without_anything_is_empty_and_hidden)
     BOOST_TEST(!it.details);
 }
 
+BOOST_AUTO_TEST_CASE(the_text_of_a_member_is_empty_unless_it_is_a_string)
+{
+    const json::object fields{{"command", "ls"}, {"n", 1}, {"none", nullptr}};
+    BOOST_TEST(text_in(fields, "command") == "ls");
+    BOOST_TEST(text_in(fields, "n") == "");
+    BOOST_TEST(text_in(fields, "none") == "");
+    BOOST_TEST(text_in(fields, "other") == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_message_goes_where_its_options_say)
 {
     using place = delivery::place;

@@ -15,7 +15,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/value.hpp>
 
 #include <chrono>
@@ -115,9 +115,9 @@ public:
     }
 
     /// Runs a program, as `modules::async_exec` does, in the conversation's directory. Also while the
-    /// module is being loaded.
+    /// module is being loaded. Without a token it is awaited, in a coroutine.
     template <boost::asio::completion_token_for<void(error_code, exec_result)> Token =
-                  boost::asio::deferred_t>
+                  boost::asio::use_awaitable_t<>>
     auto async_exec(std::string program, std::vector<std::string> arguments,
                     exec_options options = {}, Token&& token = Token()) const
     {

@@ -6,7 +6,7 @@
 //     api.on<tool_call>([](const tool_call& event, handler_context here)
 //                           -> boost::asio::awaitable<tool_call::answer> {
 //         if (!here.has_ui()) co_return belay::block{"nobody is here to ask"};
-//         const bool fine = co_await here.ui().async_confirm("Run it?", event.tool_name, use_awaitable);
+//         const bool fine = co_await here.ui().async_confirm("Run it?", event.tool_name);
 //         if (!fine) co_return belay::block{"the person said no"};
 //         co_return belay::observe{};
 //     });
@@ -16,8 +16,7 @@
 #include <belay/modules/ui.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
@@ -35,7 +34,7 @@ namespace belay::modules {
 /// The person, as a module speaks with them. A handle: copies are the same.
 ///
 /// Dialogs complete with `void(std::exception_ptr, T)`, through a post: what the person said, or what
-/// the host's dialog threw. One that is cancelled (by any type, emitted where the completion handler
+/// the host's dialog threw. Without a token they are awaited, in a coroutine. One that is cancelled (by any type, emitted where the completion handler
 /// runs), or whose time is over, completes as it would without a UI: with nothing, or false.
 class person {
 public:
@@ -51,7 +50,7 @@ public:
     }
 
     /// Gives the label of the option that was chosen, if any: `std::optional<std::string>`.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_select(std::string title, std::vector<select_option> options,
                       Token&& token = Token()) const
     {
@@ -63,7 +62,7 @@ public:
     }
 
     /// Gives a `bool`.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_confirm(std::string title, std::string message, Token&& token = Token()) const
     {
         return ask<bool>(
@@ -74,7 +73,7 @@ public:
     }
 
     /// Gives one line, if any: `std::optional<std::string>`.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_input(std::string title, std::string placeholder, Token&& token = Token()) const
     {
         return ask<written>(
@@ -84,7 +83,7 @@ public:
     }
 
     /// Gives a longer text, if any: `std::optional<std::string>`.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_editor(std::string title, std::string prefill, Token&& token = Token()) const
     {
         return ask<written>(
@@ -95,7 +94,7 @@ public:
     }
 
     /// Shows what host and module have agreed on, and gives what came of it: a `boost::json::value`.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_custom(boost::json::value what, Token&& token = Token()) const
     {
         return ask<boost::json::value>(
@@ -180,7 +179,8 @@ private:
 /// What a slash command may do besides: change the session. A handler of an event, which runs in the
 /// middle of something, must not.
 ///
-/// These complete with `void(std::exception_ptr, T)`, through a post: with what the host's function
+/// These complete with `void(std::exception_ptr, T)`, through a post, and without a token they are
+/// awaited: with what the host's function
 /// threw, or with `errc::cancelled`, as a `boost::system::system_error`, after a cancellation (of any
 /// type, emitted where the completion handler runs).
 class command_context : public handler_context {
@@ -188,7 +188,7 @@ public:
     using handler_context::handler_context;
 
     /// Completes, with true, when the agent is idle.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_wait_for_idle(Token&& token = Token()) const
     {
         return ask<bool>([](agent& host, auto reply) { host.wait_for_idle(std::move(reply)); },
@@ -197,7 +197,7 @@ public:
 
     /// Begins a session, unless a handler of `session_before_switch` cancels it; `setup` runs only
     /// if nobody does. Gives a `session_change`.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_new_session(new_session_options options, Token&& token = Token()) const
     {
         return ask<session_change>(
@@ -208,7 +208,7 @@ public:
     }
 
     /// Branches at an entry, which is a message of the user. Gives a `session_change`.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_branch(std::string entry_id, Token&& token = Token()) const
     {
         return ask<session_change>(
@@ -219,7 +219,7 @@ public:
     }
 
     /// Goes to an entry of the session's tree. Gives a `session_change`.
-    template <class Token = boost::asio::deferred_t>
+    template <class Token = boost::asio::use_awaitable_t<>>
     auto async_navigate_tree(std::string target_id, navigate_options options,
                              Token&& token = Token()) const
     {

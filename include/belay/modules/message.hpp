@@ -29,6 +29,10 @@ struct custom_message {
 /// A content block, `{"type": "text", "text": ...}`.
 [[nodiscard]] BELAY_DECL boost::json::object text_block(std::string_view text);
 
+/// The text of a member, such as `command` of a tool's input; empty if it is no string, or not there.
+[[nodiscard]] BELAY_DECL std::string_view text_in(const boost::json::object& fields,
+                                                  std::string_view key) noexcept;
+
 /// When the model sees a message that is sent while it is at work.
 enum class deliver_as : unsigned char {
     steer,      ///< as soon as it can be interrupted

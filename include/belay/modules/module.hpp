@@ -16,6 +16,7 @@
 #include <belay/modules/events.hpp>
 #include <belay/version.hpp>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/version.hpp>
 
 #include <version>

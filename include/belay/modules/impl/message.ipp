@@ -17,6 +17,14 @@ BELAY_DECL boost::json::object text_block(std::string_view text)
     return {{"type", "text"}, {"text", text}};
 }
 
+BELAY_DECL std::string_view text_in(const boost::json::object& fields,
+                                    std::string_view key) noexcept
+{
+    const auto* member = fields.if_contains(key);
+    const auto* text = member != nullptr ? member->if_string() : nullptr;
+    return text != nullptr ? std::string_view(*text) : std::string_view();
+}
+
 BELAY_DECL delivery plan_delivery(const delivery_options& options, bool streaming) noexcept
 {
     if (!streaming) {
