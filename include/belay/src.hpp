@@ -44,6 +44,7 @@
 #include <belay/modules/impl/render.ipp>
 #include <belay/modules/impl/runner.ipp>
 #include <belay/modules/impl/runner_state.ipp>
+#include <belay/modules/impl/status_text.ipp>
 #include <belay/modules/impl/tool.ipp>
 #include <belay/modules/impl/tool_fsm.ipp>
 #include <belay/modules/impl/tool_op.ipp>
