@@ -35,6 +35,9 @@ struct load_result {
 /// A library is opened once for the whole process, and never closed: a handler that was abandoned, or a
 /// timer of its own, may call into it long after its runner is gone. To load a new build of a module,
 /// give it a new path.
+///
+/// A program that uses Boost.DLL itself defines `BOOST_DLL_USE_STD_FS` for all of its files, as belay does
+/// for its own.
 BELAY_DECL load_result load(runner& into, const std::vector<std::string>& paths);
 
 }  // namespace belay::modules

@@ -12,17 +12,24 @@
 #include <boost/dll/shared_library.hpp>
 #include <boost/dll/shared_library_load_mode.hpp>
 
-#include <cstring>
 #include <dlfcn.h>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace belay::modules {
 namespace detail {
+
+// Two of its settings in one program would be two definitions of the same functions.
+static_assert(
+    std::is_same_v<boost::dll::fs::path, std::filesystem::path>,
+    "belay: Boost.DLL was included without BOOST_DLL_USE_STD_FS, which belay uses it with; "
+    "define that for the whole program");
 
 // All libraries that were opened, by their paths.
 class open_libraries {
