@@ -1,0 +1,28 @@
+// Keeps messages of the type debug-only from the model (spec: Veyyon, "Modify model context per LLM
+// call").
+
+#include <belay/modules/module.hpp>
+
+#include "input.hpp"
+
+using namespace belay::modules;
+
+namespace {
+
+void context_filter(api& api)
+{
+    api.on<context>([](const context& event) {
+        boost::json::array filtered;
+        for (const auto& message : event.messages) {
+            const auto& fields = message.as_object();
+            const bool debug_only = text_at(fields, "role") == "custom" &&
+                                    text_at(fields, "customType") == "debug-only";
+            if (!debug_only) filtered.push_back(message);
+        }
+        return context::result{.messages = std::move(filtered)};
+    });
+}
+
+}  // namespace
+
+BELAY_MODULE(context_filter)
