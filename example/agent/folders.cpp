@@ -53,6 +53,13 @@ void copy_example_home(const fs::path& home)
         text.replace(at, placeholder.size(), place);
     }
     std::ofstream(home / "config.json", std::ios::binary | std::ios::trunc) << text;
+
+    fs::create_directory(home / "extensions");
+    for (const std::string name : {"context_filter", "git_checkpoint", "handoff", "permission_gate",
+                                   "protected_paths", "redactor", "status_line"}) {
+        fs::create_symlink(fs::path(BELAY_MODULES_DIR) / (name + ".so"),
+                           home / "extensions" / (name + ".so"));
+    }
 }
 
 }  // namespace agent

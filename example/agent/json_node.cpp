@@ -103,6 +103,11 @@ std::string json_node::filled_text() const
     return filled;
 }
 
+std::optional<std::string> json_node::optional_text() const
+{
+    return value_->is_null() ? std::nullopt : std::optional(text());
+}
+
 bool json_node::boolean() const
 {
     if (!value_->is_bool()) expected("true or false");

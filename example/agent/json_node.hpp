@@ -28,7 +28,8 @@ public:
     json_node(const boost::json::value& value, std::string file, std::string place = "");
 
     std::string text() const;
-    std::string filled_text() const;  ///< not empty
+    std::string filled_text() const;                   ///< not empty
+    std::optional<std::string> optional_text() const;  ///< or null
     bool boolean() const;
     std::uint64_t count() const;
     std::string one_of(const std::vector<std::string>& names) const;

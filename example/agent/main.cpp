@@ -3,6 +3,8 @@
 #include <belay/hooks/command_hooks.hpp>
 #include <belay/hooks/config_file.hpp>
 #include <belay/hooks/registry.hpp>
+#include <belay/modules/approval.hpp>
+#include <belay/modules/discovery.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -16,13 +18,16 @@
 #include "folders.hpp"
 #include "hook_trace.hpp"
 #include "host_log.hpp"
+#include "json_node.hpp"
 #include "logs.hpp"
+#include "module_settings.hpp"
 #include "options.hpp"
 #include "play.hpp"
 #include "scratch_folder.hpp"
 #include "script.hpp"
 #include "scripted_model.hpp"
 #include "terminal.hpp"
+#include "terminal_ui.hpp"
 #include "tools.hpp"
 #include "transcript.hpp"
 #include <chrono>
@@ -30,7 +35,9 @@
 #include <cstddef>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -42,12 +49,42 @@ namespace {
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
 namespace hooks = belay::hooks;
+namespace modules = belay::modules;
 
 template <class T>
 T usable(belay::checked<T> what)
 {
     if (!what) throw agent::bad_input(what.error().message);
     if constexpr (!std::is_void_v<T>) return *std::move(what);
+}
+
+// The paths of the modules: those of the home, then those of the command line, which are relative to
+// where it was given.
+std::vector<std::string> module_paths(const agent::options& given, const fs::path& home,
+                                      agent::transcript& show)
+{
+    if (!given.discover) return {};
+    auto where = modules::native_discovery(home.string());
+    where.cwd = fs::current_path().string();
+    std::vector<std::string> paths;
+    for (const auto& path : given.modules) {
+        paths.push_back(modules::resolve_path(path, where.cwd, modules::home_directory()));
+    }
+    const auto found = modules::discover_extension_paths(paths, where);
+    for (const auto& warning : found.warnings) show.warning(warning);
+    return found.paths;
+}
+
+// `tools.approvalMode` and `tools.approval.<tool>` of a config.json.
+modules::approval_settings approval_of(const fs::path& config, agent::transcript& show)
+{
+    std::ifstream file(config, std::ios::binary);
+    if (!file) return {};
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const auto document = agent::parse_json(text, config.string());
+    const auto read = modules::read_approval_settings(document.as_object());
+    for (const auto& warning : read.warnings) show.warning(warning);
+    return read.settings;
 }
 
 int run(const agent::options& given)
@@ -92,11 +129,24 @@ int run(const agent::options& given)
         usable(registry.activate(one.what, std::move(one.config)));
     }
 
-    show.opening(script, workspace, config->path(), config->current()->size());
-    agent::conversation conversation(
-        usable(registry.create_session(
-            {.id = script.session_id, .workspace = workspace.string(), .bare = script.bare})),
-        {script.model, script.reasoning_effort, script.tools}, script, tools, show);
+    // The modules: those of the home, then those of the command line.
+    agent::module_settings with;
+    with.paths = module_paths(given, home, show);
+    with.approval = approval_of(config->path(), show);
+    if (script.has_answers() || agent::has_terminal()) {
+        with.ui = std::make_shared<agent::terminal_ui>(loop.get_executor(), show);
+    }
+    with.sessions = home / "runtime/sessions";
+    with.trace = how.trace;
+
+    show.opening(script, workspace, config->path(), config->current()->size(), with.paths.size());
+    const auto open_session = [&](std::string id) {
+        return usable(registry.create_session(
+            {.id = std::move(id), .workspace = workspace.string(), .bare = script.bare}));
+    };
+    agent::conversation conversation(open_session(script.session_id),
+                                     {script.model, script.reasoning_effort, script.tools}, script,
+                                     tools, with, show, open_session);
 
     // The first signal ends the conversation. The second one, what only watches its end.
     asio::cancellation_signal stop;

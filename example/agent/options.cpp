@@ -6,16 +6,20 @@
 namespace agent {
 
 const std::string_view usage =
-    R"(usage: belay_agent [SCRIPT.json] [--home DIR] [--workspace DIR] [--trace]
+    R"(usage: belay_agent [SCRIPT.json] [--home DIR] [--workspace DIR] [--extension PATH]...
+                   [--hook PATH]... [--no-extensions] [--trace]
 
-Plays a conversation with an agent whose model is a script, and shows what hooks do to it.
+Plays a conversation with an agent whose model is a script, and shows what hooks and modules do to it.
 
-  SCRIPT.json      the conversation; without it, one that shows what hooks can do
-  --home DIR       where config.json and hooks/ are, and runtime/logs/ is written;
-                   without it, a temporary copy of the example's
-  --workspace DIR  where the tools work; without it, a temporary folder
-  --trace          also show what each hook said, and how long it took
-  --help           this text
+  SCRIPT.json       the conversation; without it, one that shows what they can do
+  --home DIR        where config.json, hooks/ and extensions/ are, and runtime/ is written;
+                    without it, a temporary copy of the example's
+  --workspace DIR   where the tools work; without it, a temporary folder
+  --extension PATH  load this module, a shared library, or those in this folder; -e is the same
+  --hook PATH       the same, after all of --extension
+  --no-extensions   load no module
+  --trace           also show what each hook and module said, and how long it took
+  --help            this text
 
 Exit status: 0 if the conversation was played to its end, 2 if what was given cannot be used,
 130 if it was interrupted.
@@ -24,14 +28,15 @@ Exit status: 0 if the conversation was played to its end, 2 if what was given ca
 options read_options(int argc, char** argv)
 {
     options given;
+    std::vector<std::string> of_hook;
     for (int i = 1; i < argc; ++i) {
         std::string_view argument = argv[i];
-        const auto value_of = [&](std::string_view name) -> std::optional<std::filesystem::path> {
+        const auto value_of = [&](std::string_view name) -> std::optional<std::string> {
             if (argument.starts_with(name) && argument.substr(name.size()).starts_with('=')) {
-                return argument.substr(name.size() + 1);
+                return std::string(argument.substr(name.size() + 1));
             }
             if (argument != name) return std::nullopt;
-            if (++i == argc) throw bad_input(std::string(name) + ": needs a folder");
+            if (++i == argc) throw bad_input(std::string(name) + ": needs a path");
             return argv[i];
         };
         if (argument == "--help" || argument == "-h") {
@@ -42,6 +47,14 @@ options read_options(int argc, char** argv)
             given.home = home;
         } else if (auto workspace = value_of("--workspace")) {
             given.workspace = workspace;
+        } else if (auto module = value_of("--extension")) {
+            given.modules.push_back(*std::move(module));
+        } else if (auto same = value_of("-e")) {
+            given.modules.push_back(*std::move(same));
+        } else if (auto hook = value_of("--hook")) {
+            of_hook.push_back(*std::move(hook));
+        } else if (argument == "--no-extensions") {
+            given.discover = false;
         } else if (argument.starts_with('-')) {
             throw bad_input("unknown option " + std::string(argument) + "; see --help");
         } else if (given.script) {
@@ -51,6 +64,8 @@ options read_options(int argc, char** argv)
             given.script = argument;
         }
     }
+    given.modules.insert(given.modules.end(), of_hook.begin(), of_hook.end());
+    if (!given.discover) given.modules.clear();
     return given;
 }
 

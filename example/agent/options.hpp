@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace agent {
 
@@ -12,6 +14,8 @@ struct options {
     std::optional<std::filesystem::path> script;
     std::optional<std::filesystem::path> home;
     std::optional<std::filesystem::path> workspace;
+    std::vector<std::string> modules;  ///< those of --extension, then those of --hook
+    bool discover = true;              ///< modules of the home, too; false: no modules at all
     bool trace = false;
     bool help = false;
 };

@@ -1,5 +1,7 @@
 #include "play.hpp"
 
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/system/errc.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -38,6 +40,9 @@ asio::awaitable<bool> play(const script& what, conversation& talk)
     } catch (const boost::system::system_error& stopped) {
         if (stopped.code() != boost::system::errc::operation_canceled) throw;
     }
+    // also after an interrupt
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await talk.shut_down_modules();
     talk.close(what.end);  // the session_end hooks: nothing waits for them
     co_return played;
 }

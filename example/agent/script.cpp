@@ -2,6 +2,7 @@
 
 #include "bad_input.hpp"
 #include "json_node.hpp"
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -58,8 +59,8 @@ private:
 
     script::entry read_entry(const json_node& node)
     {
-        const auto entry =
-            node.object({"prompt", "replies", "compact", "ask", "answer", "wait", "stop"});
+        const auto entry = node.object(
+            {"prompt", "replies", "answers", "compact", "ask", "answer", "wait", "stop"});
         const std::string_view kind = kind_of(entry);
         if (kind == "compact") {
             return read_compaction(entry.required(kind), hooks::pre_compact::cause::manual);
@@ -70,8 +71,12 @@ private:
             return waiting{std::move(name), read_replies(entry.list("replies"))};
         }
         if (kind == "stop") return stopping{read_subagent(entry.required(kind))};
-        auto prompt = entry.required("prompt").filled_text();
-        return turn{std::move(prompt), read_replies(entry.required("replies").list())};
+        turn spoken{entry.required("prompt").filled_text(), {}};
+        // a slash command needs no reply of the model
+        if (!spoken.prompt->starts_with('/')) entry.required("replies");
+        spoken.replies = read_replies(entry.list("replies"));
+        for (const auto& one : entry.list("answers")) spoken.answers.push_back(one.optional_text());
+        return spoken;
     }
 
     // The one key that says what an entry is, and none that belongs to another.
@@ -87,6 +92,9 @@ private:
         }
         if (entry.find("replies") && kind != "prompt" && kind != "wait" && !kind.empty()) {
             entry.fail("a \"" + std::string(kind) + "\" has no \"replies\"");
+        }
+        if (entry.find("answers") && kind != "prompt" && !kind.empty()) {
+            entry.fail("a \"" + std::string(kind) + "\" has no \"answers\"");
         }
         if (entry.find("answer") && kind != "ask") {
             entry.fail("only an \"ask\" has an \"answer\"");
@@ -201,6 +209,14 @@ private:
 };
 
 }  // namespace
+
+bool script::has_answers() const
+{
+    return std::ranges::any_of(conversation, [](const entry& one) {
+        const auto* spoken = std::get_if<turn>(&one);
+        return spoken != nullptr && !spoken->answers.empty();
+    });
+}
 
 script read_script(const std::filesystem::path& file)
 {

@@ -36,6 +36,8 @@ struct reply {
 struct turn {
     std::optional<std::string> prompt;  ///< none: it begins with what a subagent has handed back
     std::vector<reply> replies;
+    std::vector<std::optional<std::string>>
+        answers{};  ///< to dialogs of modules, one each; or none
 };
 
 /// The person asks the model something beside the conversation.
@@ -68,6 +70,9 @@ struct script {
     std::map<std::string, std::string> files;  ///< what the workspace holds at first, by path
     std::vector<entry> conversation;
     std::map<std::string, std::string> answers;  ///< to questions aside; none: the model is away
+
+    /// Whether the person answers any dialog.
+    bool has_answers() const;
 
     // By the id of a call:
     std::map<std::string, std::string> denied;               ///< why the person denies it

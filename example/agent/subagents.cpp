@@ -24,12 +24,12 @@ using asio::use_awaitable;
 class subagent : public std::enable_shared_from_this<subagent> {
 public:
     subagent(hooks::session session, hooks::turn_settings settings, bool background,
-             const script& what, const tools& runs, bool colours)
+             const script& what, const tools& runs, const module_settings& modules, bool colours)
         : executor_(session.get_executor()),
           background_(background),
           terminal_(rows_, colours),
           show_(terminal_),
-          talk_(std::move(session), std::move(settings), what, runs, show_)
+          talk_(std::move(session), std::move(settings), what, runs, modules.for_subagent(), show_)
     {}
 
     bool background() const noexcept { return background_; }
@@ -132,7 +132,7 @@ std::shared_ptr<subagent> subagents::create(const std::string& name, bool backgr
     if (!session) throw refused(session.error().message());
     return by_name_[name] =
                std::make_shared<subagent>(*std::move(session), starter_.settings(), background,
-                                          script_, tools_, show_.has_colours());
+                                          script_, tools_, modules_, show_.has_colours());
 }
 
 asio::awaitable<std::vector<std::string>> subagents::wait_for(const std::string& name)
@@ -161,6 +161,12 @@ void subagents::show_rest()
         show(name, *one);
         if (one->at_work()) show_.note(name + " was still at work");
     }
+}
+
+void subagents::forget()
+{
+    for (auto& [name, one] : by_name_) forgotten_.push_back(std::move(one));
+    by_name_.clear();
 }
 
 std::shared_ptr<subagent> subagents::find(const std::string& name) const

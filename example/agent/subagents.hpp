@@ -9,6 +9,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include "module_settings.hpp"
 #include "script.hpp"
 #include "tools.hpp"
 #include "transcript.hpp"
@@ -26,8 +27,8 @@ class subagents {
 public:
     /// What is given by reference must outlive this.
     subagents(belay::hooks::session& starter, const script& what, const tools& runs,
-              transcript& show)
-        : starter_(starter), script_(what), tools_(runs), show_(show)
+              const module_settings& modules, transcript& show)
+        : starter_(starter), script_(what), tools_(runs), modules_(modules), show_(show)
     {}
 
     /// Runs a call of the tool `agent`: starts a subagent, or gives further work to the one that has
@@ -44,6 +45,9 @@ public:
     /// Shows what has not been shown of them.
     void show_rest();
 
+    /// The session that started them is closed, and another one begins without any.
+    void forget();
+
 private:
     std::shared_ptr<subagent> create(const std::string& name, bool background);
     std::shared_ptr<subagent> find(const std::string& name) const;
@@ -52,8 +56,10 @@ private:
     belay::hooks::session& starter_;
     const script& script_;
     const tools& tools_;
+    const module_settings& modules_;
     transcript& show_;
     std::map<std::string, std::shared_ptr<subagent>> by_name_;
+    std::vector<std::shared_ptr<subagent>> forgotten_;  // what they began may still be under way
 };
 
 }  // namespace agent

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Plays conversations with the agent and looks at what a person gets to see.
 
-    test.py AGENT [default_conversation | other_conversations | subagents | extensions | bad_input]...
+    test.py AGENT [default_conversation | other_conversations | subagents | extensions | modules | both_systems |
+                   bad_input]...
 """
 
 import json
@@ -32,6 +33,12 @@ def run(*arguments, **environment):
     )
 
 
+def module(name):
+    """The path of a module of example/modules."""
+    built = pathlib.Path(AGENT).parent
+    return next(file for file in (built / "modules" / f"{name}.so", built / f"{name}.so") if file.exists())
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="belay_agent_test."))
@@ -53,12 +60,24 @@ class Case(unittest.TestCase):
         document.setdefault("hooks", []).append({"phase": phase, "argv": [name], "timeout_ms": 20000, **entry})
         config.write_text(json.dumps(document))
 
-    def play(self, *conversation, status=0, **others):
-        """What is printed when the conversation is played in the home of this test."""
-        ended = run(self.script(*conversation, **others), "--home", self.folder / "home")
+    def play(self, *conversation, status=0, modules=(), options=(), **others):
+        """What is printed when the conversation is played in the home of this test, with these modules."""
+        loaded = [argument for name in modules for argument in ("--extension", module(name))]
+        ended = run(self.script(*conversation, **others), "--home", self.folder / "home", *loaded, *options,
+                    RECORDER_FILE=str(self.folder / "events"))
         self.assertEqual(ended.stderr.decode(), "")
         self.assertEqual(ended.returncode, status)
         return ended.stdout.decode()
+
+    def events(self, *names):
+        """What the module recorder has seen, of these events."""
+        file = self.folder / "events"
+        lines = map(json.loads, file.read_text().splitlines()) if file.exists() else []
+        return [line for line in lines if not names or line["event"] in names]
+
+    def session_file(self, session):
+        file = self.folder / f"home/runtime/sessions/{session}.jsonl"
+        return list(map(json.loads, file.read_text().splitlines()))
 
     def assertInOrder(self, text, *parts):
         at = 0
@@ -77,8 +96,8 @@ def said(replies):
     return [{"text": r} if isinstance(r, str) else r for r in replies]
 
 
-def turn(prompt, *replies):
-    return {"prompt": prompt, "replies": said(replies)}
+def turn(prompt, *replies, answers=None):
+    return {"prompt": prompt, "replies": said(replies), **({"answers": answers} if answers is not None else {})}
 
 
 def agent(name, prompt, *replies, **others):
@@ -201,6 +220,24 @@ class default_conversation(Case):
             r"^> The new password is",
             r"blocked by discretion: That message holds a password\.$",
             r"the model was not called$",
+            r"^> Throw the attic away",
+            r"\? Dangerous command$",
+            r"Allow: rm -rf attic \(yes or no\)$",
+            r"> no$",
+            r"^! Blocked write to \.env$",
+            r"bash  rm -rf attic$",
+            r"\| user denied command$",
+            r"read  weather.env$",
+            r"\| API_KEY=\[REDACTED\]$",
+            r"write  \.env$",
+            r'\| Path "\.env" is protected$',
+            r"^  The attic stays",
+            r"^= turn \d+, \d+ tools$",
+            r"^> /handoff$",
+            r"^session sess_harbour\.2$",
+            r"^session_start: start$",
+            r"^> Go on\.$",
+            r"^  From a summary",
             r"^seen by the lookout$",
             r"^runtime/logs/host.jsonl$",
             r'"type":"session_start_hook_failed".*"command":"weather-glass"',
@@ -213,8 +250,11 @@ class default_conversation(Case):
 
     def test_an_extension_sees_every_turn_every_subagent_and_every_end(self):
         self.assertEqual(self.log("seen by the lookout"), sorted([
-            "sess_harbour: closed, turns: 10",
+            "sess_harbour: closed, turns: 11",
             "sess_harbour: turn 10: error",
+            "sess_harbour: turn 11: completed",
+            "sess_harbour.2: closed, turns: 1",
+            "sess_harbour.2: turn 1: completed",
             *(f"sess_harbour: turn {turn}: completed" for turn in (1, 2, 3, 4, 5, 6, 7, 7, 8, 9)),
             "sess_harbour/boatswain: closed, turns: 2",
             "sess_harbour/boatswain: turn 1: completed",
@@ -229,7 +269,8 @@ class default_conversation(Case):
     def test_executables_see_them_too(self):
         self.assertEqual(self.log("runtime/logs/ship.log"), [
             "pre_compact reason=manual tokens=5200",
-            "session_end sessionId=sess_harbour reason=closed turns=10",
+            "session_end sessionId=sess_harbour reason=closed turns=11",
+            "session_end sessionId=sess_harbour.2 reason=closed turns=1",
             "session_end sessionId=sess_harbour/boatswain reason=closed turns=2",
             "session_end sessionId=sess_harbour/clerk reason=closed turns=1",
             "subagent_finished subagentId=sess_harbour/boatswain outcome=completed",
@@ -238,7 +279,7 @@ class default_conversation(Case):
         ])
 
     def test_what_hooks_hide_is_not_shown(self):
-        for hidden in ("tk-48151623", "Times of high water are given", "You said done", "You have said",
+        for hidden in ("tk-48151623", "wx-2342", "Times of high water are given", "You said done", "You have said",
                        "The wreck lies at", "Do not guess", "Noted."):
             self.assertNotIn(hidden, self.text)
 
@@ -786,6 +827,292 @@ class extensions(Case):
         self.assertRegex(ended.stderr.decode(), r"extensions\[0\]\.path: there is no extension at /nonexistent/lookout\n\Z")
 
 
+class modules(Case):
+    """Those of example/modules, one after the other, and what the agent does for modules."""
+
+    def test_guard(self):
+        text = self.play(turn("Go.", {"calls": [call("bash", command="rm -rf /tmp/x"), call("bash", command="echo ran")]}, "Well."),
+                         modules=["guard"])
+        self.assertInOrder(text, r"^  modules +1$", r"bash  rm -rf", r"\| blocked by policy$", r"\| ran$")
+
+    def test_permission_gate_blocks_without_a_person(self):
+        text = self.play(turn("Go.", {"calls": [call("bash", command="rm -rf d; echo ran")]}, "Well."), modules=["permission_gate"])
+        self.assertInOrder(text, r"\| rm -rf blocked \(no UI\)$")
+        self.assertNotIn("| ran", text)
+
+    def test_permission_gate_does_what_the_person_says(self):
+        commands = [f"sudo true; echo {answer}" for answer in ("yes", "y", "no", "nothing", "neither")]
+        text = self.play(turn("Go.", {"calls": [call("bash", command=one) for one in commands]}, "Well.",
+                              answers=["yes", "y", "no", None]),
+                         modules=["permission_gate"])
+        self.assertEqual(re.findall(r"^      \| (\w+ \w+ \w+|\w+)$", text.replace("sudo: not found", ""), re.MULTILINE)[-3:],
+                         ["user denied command"] * 3)
+        self.assertInOrder(text, *[r"^  \? Dangerous command$"] * 5, r"\| yes$", r"\| y$")
+        self.assertEqual(text.count("(no answer)"), 2)
+
+    def test_protected_paths(self):
+        paths = [".env", "a/../.git/config", "deep/.ssh/key", "node_modules/x.js", "env", "a.env/b"]
+        text = self.play(turn("Go.", {"calls": [call("write", path=path, content="x") for path in paths]}, "Well.", answers=[None]),
+                         modules=["protected_paths"])
+        self.assertEqual(re.findall(r'\| Path "(.*)" is protected$', text, re.MULTILINE), paths[:4])
+        self.assertEqual(re.findall(r"^! Blocked write to (.*)$", text, re.MULTILINE), paths[:4])
+        self.assertEqual(text.count("| wrote 1 bytes"), 2)
+
+    def test_redactor(self):
+        text = self.play(turn("Go.", {"calls": [call("read", path="k"), call("bash", command="cat k"), call("read", path="API_KEY=1")]},
+                              "Well."),
+                         modules=["redactor"], files={"k": "A=1\nAPI_KEY=sk-1 API_KEY=sk-2\nAPI_KEY=\n"})
+        self.assertInOrder(text, r"read  k$", r"\| A=1$", r"\| API_KEY=\[REDACTED\] API_KEY=\[REDACTED\]$", r"\| API_KEY=$",
+                           r"cat k$", r"\| API_KEY=sk-1 API_KEY=sk-2$", r"API_KEY=1: No such file")
+
+    def test_context_filter_hides_what_is_for_debugging_alone(self):
+        def seen_by_the_model(*modules):
+            self.play(turn("Go.", "Well."), turn("/note The pump squeaks."), turn("On.", "Yes."),
+                      modules=["notes", *modules, "recorder"])
+            return [one.get("content") for one in self.events("context")[-1]["messages"]]
+
+        noted = [{"type": "text", "text": "The pump squeaks."}]
+        self.assertEqual(seen_by_the_model(), ["Go.", "Well.", noted, "On."])
+        self.assertEqual(seen_by_the_model("context_filter"), ["Go.", "Well.", "On."])
+
+    def test_a_message_is_shown_by_its_renderer_and_kept_in_the_session(self):
+        text = self.play(turn("/note The pump squeaks."), modules=["notes"])
+        self.assertInOrder(text, r"^> /note The pump squeaks\.$", r"^  \+ noted: The pump squeaks\.$")
+        entries = self.session_file("sess_1")[1:]
+        self.assertEqual([one["type"] for one in entries], ["custom", "custom_message"])
+        self.assertEqual(entries[0]["data"], {"text": "The pump squeaks."})
+        self.assertEqual(entries[1]["customType"], "debug-only")
+
+    def test_a_message_may_begin_a_turn(self):
+        text = self.play(turn("/tell Say aye.", "Aye."), modules=["notes", "recorder"])
+        self.assertInOrder(text, r"^> /tell Say aye\.$", r"^  \+ custom-message$", r"^  \+ Say aye\.$", r"^  Aye\.$")
+        self.assertEqual([one["event"] for one in self.events()],
+                         ["session_start", "agent_start", "turn_start", "context", "turn_end", "agent_end", "session_shutdown"])
+
+    def test_handoff_goes_on_in_a_new_session(self):
+        text = self.play(turn("Go.", "Well."), turn("/handoff"), turn("On.", "Yes."), modules=["handoff", "recorder"])
+        self.assertInOrder(text, r"^  Well\.$", r"^> /handoff$", r"^session sess_1\.2$", r"^> On\.$", r"^  Yes\.$")
+        heading, first, *_ = self.session_file("sess_1.2")
+        self.assertEqual(heading["parentSession"], str(self.folder / "home/runtime/sessions/sess_1.jsonl"))
+        self.assertEqual(first["message"]["content"], [{"type": "text", "text": "Continue from prior session summary."}])
+        self.assertEqual(first["message"]["role"], "user")
+        self.assertGreater(first["message"]["timestamp"], 1_600_000_000_000)
+        self.assertEqual([one["event"] for one in self.events("session_before_switch", "session_switch", "session_shutdown")],
+                         ["session_before_switch", "session_switch", "session_shutdown"])
+        self.assertEqual([one.get("content") for one in self.events("context")[-1]["messages"]],
+                         [[{"type": "text", "text": "Continue from prior session summary."}], "On."])
+
+    def test_rewind_takes_the_last_prompt_back(self):
+        text = self.play(turn("One.", "First."), turn("Two.", "Second."), turn("/rewind", answers=["2"]), turn("/rewind", answers=["rewind"]),
+                         turn("Three.", "Third."), modules=["rewind", "recorder"])
+        self.assertInOrder(text, r"^  \? Take back\?$", r"1 rewind  in a new session$", r"2 stay$", r"> 2$", r"> rewind$",
+                           r"^session sess_1\.2$", r"\(Taken back\)$", r"^> Three\.$")
+        self.assertEqual([one["content"] for one in self.events("context")[-1]["messages"]], ["One.", "First.", "Three."])
+        self.assertEqual([one["event"] for one in self.events("session_before_branch", "session_branch")],
+                         ["session_before_branch", "session_branch"])
+
+    def test_goto_leaves_a_summary_of_what_was_left(self):
+        text = self.play(turn("One.", "First."), turn("Two.", "Second."), turn("/goto", answers=["entry_2"]), turn("/goto entry_9"),
+                         turn("Three.", "Third."), modules=["rewind", "recorder"])
+        self.assertInOrder(text, r"^  \? Which entry\?$", r"> entry_2$", r"^! extension command:goto failed at command: there is no entry entry_9$")
+        self.assertEqual([one["content"] for one in self.events("context")[-1]["messages"]],
+                         ["One.", "First.", "(A summary of what was left.)", "Three."])
+        self.assertEqual([one["event"] for one in self.events("session_before_tree", "session_tree")], ["session_before_tree", "session_tree"])
+
+    @unittest.skipUnless(shutil.which("git"), "there is no git")
+    def test_git_checkpoint_keeps_what_was_there_before_each_turn(self):
+        workspace = self.folder / "workspace"
+        workspace.mkdir()
+        def git(*arguments):
+            return subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@x", *arguments], cwd=workspace, check=True,
+                                  capture_output=True, text=True).stdout
+        git("init", "--quiet")
+        git("config", "user.name", "n")
+        git("config", "user.email", "e@x")
+        (workspace / "log").write_text("old\n")
+        git("add", "log")
+        git("commit", "--quiet", "-m", "first")
+        (workspace / "log").write_text("mine\n")
+        self.play(turn("Go.", {"calls": [call("bash", command="echo its >log")]}, "Well."),
+                  modules=["git_checkpoint"], options=["--workspace", workspace])
+        kept = [one["data"] for one in self.session_file("sess_1") if one["type"] == "custom"]
+        self.assertEqual([one["turn"] for one in kept], [0, 1])
+        self.assertEqual([git("show", one["commit"] + ":log") for one in kept], ["mine\n", "its\n"])
+        self.assertEqual((workspace / "log").read_text(), "its\n")
+        self.assertEqual(git("log", "--format=%s"), "first\n")
+
+    def test_status_line_counts_turns_and_tools_for_a_person(self):
+        text = self.play(turn("Go.", {"calls": [call("bash", command="true"), call("bash", command="true")]}, "Well.", answers=[]),
+                         turn("On.", "Yes.", answers=["unheard"]), modules=["status_line"])
+        self.assertInOrder(text, r"^  Well\.$", r"^= turn 2, 2 tools$", r"^  Yes\.$", r"^= turn 3, 2 tools$",
+                           r"\(1 answer of the script not given\)$")
+        self.assertNotIn("= turn", self.play(turn("Go.", "Well."), modules=["status_line"]))
+
+    def test_every_event_that_the_agent_has_an_occasion_for(self):
+        self.play(turn("Go.", {"calls": [call("bash", command="true")], "compact": {"reason": "automatic", "tokens": 1}}, "Well."),
+                  {"compact": {"tokens": 2}}, modules=["recorder"])
+        self.assertEqual(
+            [one["event"] for one in self.events()],
+            ["session_start", "before_agent_start", "agent_start",
+             "turn_start", "context", "tool_call", "tool_result", "turn_end",
+             "auto_compaction_start", "session_before_compact", "session_compacting", "session_compact", "auto_compaction_end",
+             "turn_start", "context", "turn_end", "agent_end",
+             "session_before_compact", "session_compacting", "session_compact", "session_shutdown"])
+        self.assertEqual(self.events("before_agent_start")[0]["prompt"], "Go.")
+        self.assertEqual([one["turnIndex"] for one in self.events("turn_start")], [0, 1])
+        self.assertEqual(self.events("agent_end")[0]["messages"][-1]["content"], "Well.")
+
+    def test_extensions_come_before_hooks_and_the_home_s_own_before_both(self):
+        (self.folder / "home/extensions").mkdir()
+        (self.folder / "home/extensions/notes.so").symlink_to(module("notes"))
+        script = self.script(turn("Go.", {"calls": [call("bash", command="rm -rf d")]}, "Well."))
+        def first_to_block(*options):
+            ended = run(script, "--home", self.folder / "home", "--trace", *options)
+            self.assertEqual((ended.returncode, ended.stderr), (0, b""))
+            return re.findall(r"^  ~ tool_call: .*/(\w+)\.so", ended.stdout.decode(), re.MULTILINE)
+
+        guard, gate = module("guard"), module("permission_gate")
+        self.assertEqual(first_to_block("--hook", guard, "--extension", gate), ["permission_gate", "guard"])
+        self.assertEqual(first_to_block(f"--extension={guard}", "--hook", gate, "-e", gate), ["guard", "permission_gate"])
+        self.assertEqual(first_to_block("--no-extensions", "--hook", guard), [])
+        self.assertInOrder(self.play(turn("/note x")), r"^  modules +1$", r"^  \+ noted: x$")
+        self.assertInOrder(self.play(turn("/note x", "What?"), options=["--no-extensions"]), r"no such command: it goes to the model",
+                           r"^  What\?$")
+
+    def test_a_module_that_cannot_be_loaded_is_named_and_the_others_are_loaded(self):
+        (self.folder / "text.so").write_text("no library")
+        text = self.play(turn("/note x"), options=["-e", "/nonexistent/x.so", "-e", self.folder / "text.so"], modules=["notes"])
+        self.assertInOrder(text, r"^! .*Failed to load extension: .*/nonexistent/x\.so", r"^! .*Failed to load extension: .*text\.so", r"noted: x$")
+        ended = run(self.script(turn("/note x")), "--home", self.folder / "home", "-e", module("recorder"), "-e", module("notes"))
+        self.assertInOrder(ended.stdout.decode(), r"^! .*Failed to load extension: RECORDER_FILE names no file$", r"noted: x$")
+
+    def test_a_command_that_two_modules_register_is_told_once(self):
+        other = self.folder / "other.so"
+        shutil.copy(module("notes"), other)
+        text = self.play(turn("/note x"), modules=["notes"], options=["--hook", other])
+        self.assertEqual(len(re.findall(r"^! extension .*other\.so registers the command /note,", text, re.MULTILINE)), 1)
+        self.assertEqual(text.count("+ noted: x"), 1)
+
+    def test_what_approval_says_no_module_hears_of(self):
+        (self.folder / "home/config.json").write_text(json.dumps({"tools": {"approvalMode": "ask", "approval": {"write": "deny"}}}))
+        calls = {"calls": [call("bash", command="echo ran"), call("bash", command="echo again"), call("write", path="a", content="x"),
+                           call("read", path="b")]}
+        text = self.play(turn("Go.", calls, "Well.", answers=["Approve", "Deny"]), modules=["recorder"], files={"b": "b"})
+        self.assertInOrder(text, r"1 Approve$", r"2 Deny$", r"> Approve$", r"> Deny$", r"\| ran$", r"\| Tool call denied by user: bash$",
+                           r"\| Tool call denied by user: write$", r"\| b$")
+        self.assertEqual([one["toolName"] for one in self.events("tool_call", "tool_result")], ["bash", "bash", "read", "read"])
+        self.assertInOrder(self.play(turn("Go.", calls, "Well."), files={"b": "b"}), r"\| Tool call denied by user: bash$", r"\| b$")
+
+    def test_a_subagent_has_the_modules_too_and_no_person(self):
+        text = self.play(turn("Go.", {"calls": [agent("ann", "/note x", {"calls": [call("bash", command="rm -rf d")]}, "Done.")]}, "Well.",
+                              answers=["yes"]),
+                         modules=["permission_gate", "notes"])
+        self.assertInOrder(text, r"^  ann: > /note x$", r"^  ann:       \| rm -rf blocked \(no UI\)$", r"\(1 answer of the script not given\)$")
+        self.assertNotIn("noted:", text)
+
+    def test_an_interrupt_still_tells_modules_of_the_end(self):
+        script = self.script(turn("Go.", {"calls": [call("bash", command=f"touch '{self.folder}/at_work'; sleep 1000")]}, "Never said."))
+        agent_process = subprocess.Popen([AGENT, script, "--home", self.folder / "home", "-e", module("recorder")], stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True, env={**os.environ, "RECORDER_FILE": str(self.folder / "events")})
+        wait_until(lambda: (self.folder / "at_work").exists())
+        agent_process.send_signal(signal.SIGINT)
+        _, errors = agent_process.communicate(timeout=60)
+        self.assertEqual((agent_process.returncode, errors), (130, ""))
+        self.assertEqual([one["event"] for one in self.events()][-2:], ["tool_call", "session_shutdown"])
+
+    def test_a_person_at_a_terminal_answers_dialogs(self):
+        script = self.script(turn("Go.", {"calls": [call("bash", command="sudo true; echo one"), call("bash", command="sudo true; echo two")]},
+                                  "Well."), turn("/rewind"))
+        try:
+            person, terminal = pty.openpty()
+        except OSError:
+            self.skipTest("there are no pseudo-terminals")
+        agent_process = subprocess.Popen([AGENT, script, "--home", self.folder / "home", "-e", module("permission_gate"), "-e", module("rewind")],
+                                         stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, "NO_COLOR": "1"})
+        os.close(terminal)
+        shown = b""
+        def read_until(part):
+            nonlocal shown
+            at = len(shown)
+            deadline = time.monotonic() + 60
+            while part not in shown[at:] and time.monotonic() < deadline:
+                if select.select([person], [], [], 1)[0]:
+                    shown += os.read(person, 4096)
+            self.assertIn(part, shown[at:])
+
+        read_until(b"(yes or no)")
+        os.write(person, b"yes\n")
+        read_until(b"(yes or no)")
+        os.write(person, b"\n")
+        read_until(b"2 stay")
+        os.write(person, b"1\n")
+        read_until(b"Taken back")
+        self.assertEqual(agent_process.wait(timeout=60), 0)
+        os.close(person)
+        text = shown.decode().replace("\r", "")
+        self.assertInOrder(text, r"\| one$", r"\| user denied command$")
+
+
+class both_systems(Case):
+    """Hooks stand outside, modules inside."""
+
+    def setUp(self):
+        super().setUp()
+        record = f""">>'{self.folder}/events'; echo '{{"power":"observe"}}'"""
+        self.hook("pre_tool_use", "before", f"""case $event in
+*secret*) echo '{{"power":"block","reason":"no secrets"}}'; echo '{{"event":"pre_tool_use"}}' >>'{self.folder}/events'; exit ;;
+*polite*) echo '{{"power":"mutate","input":{{"command":"echo please"}}}}'; echo '{{"event":"pre_tool_use"}}' >>'{self.folder}/events'; exit ;;
+*given*) echo '{{"power":"replace","result":{{"content":[{{"type":"text","text":"as given"}}],"isError":false}}}}'
+         echo '{{"event":"pre_tool_use"}}' >>'{self.folder}/events'; exit ;;
+esac
+echo '{{"event":"pre_tool_use"}}' {record}""")
+        self.hook("post_tool_use", "after", f"""printf '{{"event":"post_tool_use","payload":%s}}\\n' "$event" {record}""")
+
+    def order(self, one, *modules, **others):
+        self.text = self.play(turn("Go.", {"calls": [one]}, "Well."), modules=modules, **others)
+        return [line["event"] for line in self.events("pre_tool_use", "tool_call", "tool", "tool_result", "post_tool_use")]
+
+    def result(self):
+        seen = self.events("post_tool_use")[-1]["payload"]["result"]
+        return {"content": seen["content"], "isError": seen["isError"]}
+
+    def test_around_a_call(self):
+        tool = f"""echo '{{"event":"tool"}}' >>'{self.folder}/events'; echo done"""
+        self.assertEqual(self.order(call("bash", command=tool), "recorder"),
+                         ["pre_tool_use", "tool_call", "tool", "tool_result", "post_tool_use"])
+        self.assertEqual(self.result(), {"content": [{"type": "text", "text": "done\n"}], "isError": False})
+
+    def test_no_module_sees_a_call_that_a_hook_blocks(self):
+        self.assertEqual(self.order(call("bash", command="echo secret"), "recorder"), ["pre_tool_use"])
+        self.assertInOrder(self.text, r"blocked by before: no secrets$")
+
+    def test_no_module_sees_a_call_that_the_host_denies(self):
+        self.assertEqual(self.order(call("bash", "not today", command="echo x"), "recorder"), ["pre_tool_use"])
+        self.assertInOrder(self.text, r"denied: not today$")
+
+    def test_no_module_sees_a_call_whose_result_a_hook_gives(self):
+        self.assertEqual(self.order(call("bash", command="echo given"), "recorder"), ["pre_tool_use", "post_tool_use"])
+
+    def test_hooks_after_it_see_an_error_if_a_module_blocks_it(self):
+        self.assertEqual(self.order(call("bash", command="rm -rf d"), "guard", "recorder"), ["pre_tool_use", "post_tool_use"])
+        self.assertEqual(self.result(), {"content": [{"type": "text", "text": "blocked by policy"}], "isError": True})
+
+    def test_hooks_after_it_see_an_error_if_approval_denies_it(self):
+        config = self.folder / "home/config.json"
+        config.write_text(json.dumps({**json.loads(config.read_text()), "tools": {"approval": {"bash": "deny"}}}))
+        self.assertEqual(self.order(call("bash", command="true"), "recorder"), ["pre_tool_use", "post_tool_use"])
+        self.assertTrue(self.result()["isError"])
+        self.assertTrue(self.result()["content"][0]["text"].startswith("Tool call denied by user: bash"))
+
+    def test_modules_see_the_input_that_hooks_have_changed(self):
+        self.order(call("bash", command="echo polite"), "recorder")
+        self.assertEqual([one["input"] for one in self.events("tool_call", "tool_result")], [{"command": "echo please"}] * 2)
+
+    def test_hooks_after_it_see_the_result_that_modules_have_changed(self):
+        self.order(call("read", path="k"), "redactor", files={"k": "API_KEY=sk-1"})
+        self.assertEqual(self.result()["content"], [{"type": "text", "text": "API_KEY=[REDACTED]"}])
+
+
 class bad_input(Case):
     def refuse(self, *arguments, says):
         ended = run(*arguments)
@@ -810,7 +1137,7 @@ class bad_input(Case):
 
     def test_arguments(self):
         self.refuse("--hoem", "x", says=r"unknown option --hoem; see --help")
-        self.refuse("--home", says=r"--home: needs a folder")
+        self.refuse("--home", says=r"--home: needs a path")
         self.refuse("--home", "/nonexistent/x", says=r"/nonexistent/x: No such file or directory")
         self.refuse("--home", __file__, says=r".*test\.py: is not a folder")
         self.refuse("--workspace", "/nonexistent/x", says=r"/nonexistent/x: No such file or directory")
@@ -847,7 +1174,7 @@ class bad_input(Case):
     def test_an_unknown_key_or_value_gets_a_suggestion(self):
         self.refuse_script({"conversatoin": []}, r'unknown key "conversatoin"; did you mean "conversation"\?')
         self.refuse_entry(turn("x", {"call": []}), r'\.replies\[0\]: unknown key "call"; did you mean "calls"\?')
-        self.refuse_entry({"sleep": 3}, r': unknown key "sleep"; it may be "prompt", "replies", "compact", "ask", .*')
+        self.refuse_entry({"sleep": 3}, r': unknown key "sleep"; it may be "prompt", "replies", "answers", "compact", .*')
         self.refuse_script({"conversation": [], "session": {"tools": ["raed"]}},
                            r'session\.tools\[0\]: unknown value "raed"; did you mean "read"\?')
         self.refuse_script({"conversation": [], "session": {"end": "never"}},
@@ -857,6 +1184,8 @@ class bad_input(Case):
         self.refuse_entry({"prompt": "x", "compact": {}}, r': it has both "prompt" and "compact"')
         self.refuse_entry({"wait": "x", "prompt": "x", "replies": []}, r': it has both "prompt" and "wait"')
         self.refuse_entry({"stop": "x", "replies": []}, r': a "stop" has no "replies"')
+        self.refuse_entry({"compact": {}, "answers": []}, r': a "compact" has no "answers"')
+        self.refuse_entry(turn("x", answers=[7]), r"\.answers\[0\]: must be a string, and is the number 7")
         self.refuse_entry({"prompt": "x", "answer": "y", "replies": []}, r': only an "ask" has an "answer"')
         self.refuse_script({"conversation": [{"ask": "x"}, {"ask": "x", "answer": "y"}]}, r"conversation\[1\]: it has been asked before")
         self.refuse_entry(turn("x", {"text": "y", "joining": ["z"]}), r"\.replies\[0\]: .*has no \"calls\"")

@@ -17,6 +17,8 @@ public:
     /// `workspace` is where commands run, and the only place where files are read and written.
     explicit tools(std::filesystem::path workspace) : workspace_(std::move(workspace)) {}
 
+    const std::filesystem::path& workspace() const noexcept { return workspace_; }
+
     /// Runs a call of one of these tools. What goes wrong is a result, too.
     boost::asio::awaitable<belay::hooks::tool_result> run(belay::hooks::tool_call call) const;
 

@@ -65,13 +65,15 @@ std::string without_time(std::string_view line)
 }  // namespace
 
 void transcript::opening(const script& what, const std::filesystem::path& workspace,
-                         const std::filesystem::path& config, std::size_t hooks)
+                         const std::filesystem::path& config, std::size_t hooks,
+                         std::size_t modules)
 {
     out_.line(0, bold("session " + what.session_id), dim(what.bare ? "  (bare: no hooks)" : ""));
     out_.line(2, dim("model      "), what.model);
     out_.line(2, dim("tools      "), joined(what.tools));
     out_.line(2, dim("workspace  "), workspace.string());
     out_.line(2, dim("hooks      "), std::to_string(hooks), " in ", config.string());
+    if (modules != 0) out_.line(2, dim("modules    "), std::to_string(modules));
     out_.flush();
 }
 
@@ -194,6 +196,46 @@ void transcript::compaction(const agent::compaction& what)
     out_.flush();
 }
 
+void transcript::dialog(std::string_view title, std::string_view text,
+                        const std::vector<belay::modules::select_option>& options)
+{
+    out_.gap();
+    out_.line(2, styled{style::yellow, "? "}, bold(title));
+    if (!text.empty()) out_.text(4, "", text, lines_shown);
+    for (std::size_t i = 0; i != options.size(); ++i) {
+        const auto& [label, description] = options[i];
+        out_.line(4, std::to_string(i + 1) + " ", label,
+                  dim(description.empty() ? "" : "  " + description));
+    }
+    out_.flush();
+}
+
+void transcript::dialog_answer(const std::optional<std::string>& text)
+{
+    text ? out_.text(4, "> ", *text, lines_shown, style::bold) : out_.line(4, dim("(no answer)"));
+    out_.flush();
+}
+
+void transcript::module_message(const std::vector<std::string>& lines)
+{
+    for (const auto& line : lines) out_.line(2, dim("+ "), styled{style::green, line});
+    out_.flush();
+}
+
+void transcript::status(const std::vector<std::string>& lines)
+{
+    out_.gap();
+    for (const auto& line : lines) out_.line(0, dim("= "), dim(line));
+    out_.flush();
+}
+
+void transcript::session_follows(std::string_view id)
+{
+    out_.gap();
+    out_.line(0, bold("session " + std::string(id)));
+    out_.flush();
+}
+
 void transcript::question(std::string_view text)
 {
     out_.gap();
@@ -226,6 +268,12 @@ void transcript::replies_left(std::size_t count)
 {
     const auto replies = count == 1 ? "1 reply" : std::to_string(count) + " replies";
     note(replies + " of the script not played");
+}
+
+void transcript::answers_left(std::size_t count)
+{
+    note(std::to_string(count) + (count == 1 ? " answer" : " answers") +
+         " of the script not given");
 }
 
 void transcript::warning(std::string_view text)

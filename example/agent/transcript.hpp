@@ -6,10 +6,13 @@
 #include <belay/hooks/run_tools.hpp>
 #include <belay/hooks/session_types.hpp>
 #include <belay/hooks/transcript.hpp>
+#include <belay/modules/ui.hpp>
 
 #include "script.hpp"
 #include "terminal.hpp"
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +24,7 @@ public:
     explicit transcript(terminal& out) : out_(out) {}
 
     void opening(const script& what, const std::filesystem::path& workspace,
-                 const std::filesystem::path& config, std::size_t hooks);
+                 const std::filesystem::path& config, std::size_t hooks, std::size_t modules);
 
     void session_started(belay::hooks::session_start::cause reason,
                          const belay::hooks::session_start::outcome& said);
@@ -36,6 +39,16 @@ public:
 
     void compaction(const agent::compaction& what);
 
+    // What modules show.
+    void dialog(std::string_view title, std::string_view text,
+                const std::vector<belay::modules::select_option>& options);
+    void dialog_answer(const std::optional<std::string>& text);
+    void module_message(const std::vector<std::string>& lines);
+    void status(const std::vector<std::string>& lines);
+
+    /// The conversation goes on in another session.
+    void session_follows(std::string_view id);
+
     /// Beside the conversation.
     void question(std::string_view text);
     void answer(std::string_view text);
@@ -47,6 +60,7 @@ public:
 
     /// The turn has ended, and the script had more to say.
     void replies_left(std::size_t count);
+    void answers_left(std::size_t count);
 
     void warning(std::string_view text);
 
