@@ -1,5 +1,7 @@
 #include <belay/modules/detail/tool_fsm.hpp>
+#include <belay/modules/message.hpp>
 
+#include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
 
