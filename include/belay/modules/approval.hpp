@@ -15,6 +15,7 @@
 #include <boost/json/value.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -56,10 +57,11 @@ struct approval_ladder {
     std::vector<approval_rung> rungs{};  ///< in the order in which they are listed
     std::map<std::string, std::string, std::less<>> aliases{};  ///< other names of rungs
     std::string default_mode{};                                 ///< when none is configured
-    std::string fallback{};                                     ///< instead of one that is unknown
+    std::string fallback{};                                     ///< for a mode that is unknown
     std::string auto_approve{};                                 ///< when the command line says so
-    approval_rung
-        plan_session{};  ///< while a plan session is active; replaces the rung of its name
+
+    /// While a plan session is active, in the place of the rung of its name.
+    approval_rung plan_session{};
 };
 
 /// `plan` (reads run, the rest is denied; in a plan session, writes prompt), `ask` (reads run),
@@ -71,10 +73,9 @@ struct approval_ladder {
 struct approval_settings {
     std::optional<std::string> mode{};  ///< `tools.approvalMode`, as it is written there
     std::map<std::string, approval_policy, std::less<>> policies{};  ///< `tools.approval.<tool>`
-    bool auto_approve = false;  ///< of the command line: every call is in that mode
-    bool plan_session =
-        false;            ///< every call is in that mode, unless the command line says otherwise
-    bool bypass = false;  ///< of the session: nobody is asked; what is denied stays denied
+    bool auto_approve = false;  ///< the command line approves: see `effective_mode`
+    bool plan_session = false;  ///< a plan is being made: see `effective_mode`
+    bool bypass = false;        ///< for this session nobody is asked; what is denied stays denied
     approval_ladder ladder = default_approval_ladder();
 };
 

@@ -45,13 +45,14 @@ inline const approval_rung* find_rung(std::string_view mode, const approval_ladd
 }
 
 // The rung that is in force. A ladder without the one that it falls back to asks about everything.
-inline approval_rung rung_in_force(const approval_settings& settings)
+inline const approval_rung& rung_in_force(const approval_settings& settings)
 {
+    static const approval_rung asks_about_everything;
     const auto& ladder = settings.ladder;
     const auto name = normalize_mode(effective_mode(settings), ladder);
     if (settings.plan_session && name == ladder.plan_session.name) return ladder.plan_session;
     const auto* rung = find_rung(name, ladder);
-    return rung != nullptr ? *rung : approval_rung{};
+    return rung != nullptr ? *rung : asks_about_everything;
 }
 
 inline std::string refusal_of(const approval_rung& rung)
@@ -190,7 +191,7 @@ BELAY_DECL approval_resolution resolve_approval(std::string_view tool,
                                                 const approval_settings& settings)
 {
     using enum approval_policy;
-    const auto rung = detail::rung_in_force(settings);
+    const auto& rung = detail::rung_in_force(settings);
     const auto tier = declared.tier.value_or(tool_tier::exec);
     const auto found = settings.policies.find(tool);
     const auto policy =
