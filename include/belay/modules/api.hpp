@@ -121,11 +121,14 @@ public:
     auto async_exec(std::string program, std::vector<std::string> arguments,
                     exec_options options = {}, Token&& token = Token()) const
     {
-        return modules::async_exec(link_->executor(), link_->host()->cwd(), std::move(program),
-                                   std::move(arguments), std::move(options),
-                                   std::forward<Token>(token));
+        return boost::asio::async_initiate<Token, void(error_code, exec_result)>(
+            detail::exec_through_link{link_, link_->host()->cwd()}, token, std::move(program),
+            std::move(arguments), std::move(options));
     }
 
+    /// The runner's executor. In a shared library, timers and coroutines work on it. A socket or a pipe of
+    /// the module's own needs a host that exports its symbols (ENABLE_EXPORTS in CMake, export_dynamic in
+    /// Meson), since otherwise each of the two has an Asio of its own; `async_exec` does not.
     boost::asio::any_io_executor get_executor() const noexcept { return link_->executor(); }
 
     /// How the module is called in errors: its path, or the name that it was added with.

@@ -41,6 +41,10 @@ public:
 
     BELAY_DECL void send_message(custom_message message, const delivery_options& options) override;
     BELAY_DECL void append_entry(std::string custom_type, boost::json::value data) override;
+    BELAY_DECL void exec(
+        std::string directory, std::string program, std::vector<std::string> arguments,
+        exec_options options,
+        boost::asio::any_completion_handler<void(error_code, exec_result)> handler) override;
 
     // Its factory has returned: what it has registered is added now.
     BELAY_DECL void loaded(runner_state& owner);

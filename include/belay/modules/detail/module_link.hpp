@@ -9,10 +9,12 @@
 #include <belay/core/failure.hpp>
 #include <belay/modules/agent.hpp>
 #include <belay/modules/command.hpp>
+#include <belay/modules/exec.hpp>
 #include <belay/modules/message.hpp>
 #include <belay/modules/render.hpp>
 #include <belay/modules/ui.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/json/value.hpp>
@@ -25,6 +27,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace belay::modules::detail {
 
@@ -51,6 +54,13 @@ public:
     // Actions: these throw std::logic_error also while the module loads.
     virtual void send_message(custom_message message, const delivery_options& options) = 0;
     virtual void append_entry(std::string custom_type, boost::json::value data) = 0;
+
+    // In the host's code: a library may have an Asio of its own, which cannot wait for descriptors on
+    // the host's executor.
+    virtual void exec(
+        std::string directory, std::string program, std::vector<std::string> arguments,
+        exec_options options,
+        boost::asio::any_completion_handler<void(error_code, exec_result)> handler) = 0;
 };
 
 using link_ptr = std::shared_ptr<module_link>;
@@ -59,6 +69,24 @@ inline std::exception_ptr was_cancelled()
 {
     return std::make_exception_ptr(boost::system::system_error(make_error_code(errc::cancelled)));
 }
+
+// Starts one program for a module.
+struct exec_through_link {
+    using executor_type = boost::asio::any_io_executor;
+
+    link_ptr link;
+    std::string directory;
+
+    executor_type get_executor() const noexcept { return link->executor(); }
+
+    template <class Handler>
+    void operator()(Handler&& handler, std::string program, std::vector<std::string> arguments,
+                    exec_options options) const
+    {
+        link->exec(directory, std::move(program), std::move(arguments), std::move(options),
+                   std::forward<Handler>(handler));
+    }
+};
 
 // Starts one call of the host for a module. `begin` is called with the link and a host_reply<T>.
 template <class T>

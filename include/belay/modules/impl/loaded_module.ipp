@@ -116,6 +116,15 @@ BELAY_DECL void loaded_module::append_entry(std::string custom_type, boost::json
         [&](agent& host) { host.append_entry(std::move(custom_type), std::move(data)); });
 }
 
+BELAY_DECL void loaded_module::exec(
+    std::string directory, std::string program, std::vector<std::string> arguments,
+    exec_options options,
+    boost::asio::any_completion_handler<void(error_code, exec_result)> handler)
+{
+    detail::exec(executor_, std::move(directory), std::move(program), std::move(arguments),
+                 std::move(options), std::move(handler));
+}
+
 BELAY_DECL void loaded_module::loaded(runner_state& owner)
 {
     stage_ = stage::loaded;
