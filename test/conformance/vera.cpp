@@ -16,6 +16,7 @@
 #include "host.hpp"
 #include "plays.hpp"
 #include "stage.hpp"
+#include "suite.hpp"
 #include "vectors.hpp"
 #include <algorithm>
 #include <cstddef>
@@ -35,13 +36,10 @@ namespace {
 using namespace conformance;
 using namespace std::string_literals;
 
-// --- What is not run, and what is not checked ---------------------------------------------------
-
-// Vectors that are not to pass, each with the reason. One that passes all the same is a failure.
-const std::map<std::string, std::string, std::less<>> skipped_vectors{};
+const std::string player = BELAY_CONFORMANCE_PLAYER;
 
 // Keys of `expect` that nothing can be compared with, each with the reason.
-const std::map<std::string, std::string, std::less<>> unchecked_keys{
+const reasons unchecked_keys{
     {"note", "a word to people"},
     {"disagree", "what is not expected"},
     {"effect_child",
@@ -49,19 +47,6 @@ const std::map<std::string, std::string, std::less<>> unchecked_keys{
 };
 
 // --- Comparing with what is expected ------------------------------------------------------------
-
-class judgement {
-public:
-    void fail(std::string why) { reasons_.push_back(std::move(why)); }
-    void same(const json::value& expected, const json::value& actual, const std::string& path)
-    {
-        if (auto found = difference(expected, actual, path)) fail(*std::move(found));
-    }
-    const std::vector<std::string>& reasons() const noexcept { return reasons_; }
-
-private:
-    std::vector<std::string> reasons_;
-};
 
 /// Whether the events of `order` hold the expected ones in their order, others between them. Each of
 /// these is a verb and the calls that it may be of, as in `pre c1|c3`.
@@ -248,125 +233,43 @@ void compare(judgement& so_far, reader& expect, const outcome& seen, const stage
 
 // --- One vector ---------------------------------------------------------------------------------
 
-enum class verdict { passed, failed };
-
-struct result {
-    verdict said = verdict::passed;
-    std::vector<std::string> reasons{};
-    std::set<std::string> unchecked{};
-};
-
-result run_vector(const json::value& written, const std::string& player)
+void play_vector(const json::value& written, judgement& so_far)
 {
-    result made;
-    judgement so_far;
-    try {
-        const auto value = expanded(written, "vector");
-        reader vector(value, "vector");
-        vector.text("id");
-        const auto phase = vector.text("phase");
-        const auto protocol = vector.text("protocol");
-        if (protocol != "vera" && protocol != "claude")
-            throw malformed("protocol: there is no \"" + protocol + "\"");
-        (void)vector.choice<int>("source", {"config", "extension"});
-        if (vector.has("facts")) vector.texts("facts");
-        reader given(vector.get("given"), "given");
-        const auto& expected = vector.get("expect");
-        reader expect(expected, "expect");
-        vector.finish();
-        for (const auto& unchecked : unchecked_keys) {
-            if (expect.has(unchecked.first)) made.unchecked.insert(unchecked.first);
-        }
+    const auto value = expanded(written, "vector");
+    reader vector(value, "vector");
+    vector.text("id");
+    const auto phase = vector.text("phase");
+    const auto protocol = vector.text("protocol");
+    if (protocol != "vera" && protocol != "claude")
+        throw malformed("protocol: there is no \"" + protocol + "\"");
+    (void)vector.choice<int>("source", {"config", "extension"});
+    if (vector.has("facts")) vector.texts("facts");
+    reader given(vector.get("given"), "given");
+    const auto& expected = vector.get("expect");
+    reader expect(expected, "expect");
+    vector.finish();
 
-        if (phase == "config" || phase == "spec") {
-            const auto seen = phase == "config" ? play_config(given, player) : play_spec(given);
-            compare(so_far, expect, seen, nullptr);
-        } else {
-            auto all = read_hooks(given.get("hooks"), "given.hooks");
-            stage on(player, std::move(all));
-            outcome seen;
-            {
-                host where(on);
-                seen = play_conversation(phase, where, given, expected);
-            }
-            on.run_dry();
-            on.check_always();
-            compare(so_far, expect, seen, &on);
-            for (const auto& fault : on.faults) so_far.fail(fault);
-        }
-    } catch (const malformed& error) {
-        so_far.fail("the vector cannot be run: "s + error.what());
-    } catch (const std::exception& error) {
-        so_far.fail(error.what());
+    if (phase == "config" || phase == "spec") {
+        const auto seen = phase == "config" ? play_config(given, player) : play_spec(given);
+        return compare(so_far, expect, seen, nullptr);
     }
-    made.reasons = so_far.reasons();
-    if (!made.reasons.empty()) made.said = verdict::failed;
-    return made;
-}
-
-std::string id_of(const json::value& vector, std::size_t place)
-{
-    const auto* object = vector.if_object();
-    const auto* id = object ? object->if_contains("id") : nullptr;
-    if (id && id->is_string() && !id->get_string().empty())
-        return std::string(view(id->get_string()));
-    return "(vector " + std::to_string(place + 1) + " of the file)";
-}
-
-int run_file(const std::string& path, const std::set<std::string>& only)
-{
-    const auto vectors = read_vectors(path);
-    std::size_t passed = 0;
-    std::size_t failed = 0;
-    std::vector<std::string> skipped;
-    std::map<std::string, std::size_t> unchecked;
-    std::set<std::string> missing = only;
-    for (std::size_t i = 0; i != vectors.size(); ++i) {
-        const auto id = id_of(vectors[i], i);
-        if (!only.empty() && !only.contains(id)) continue;
-        missing.erase(id);
-        auto made = run_vector(vectors[i], BELAY_CONFORMANCE_PLAYER);
-        for (const auto& key : made.unchecked) ++unchecked[key];
-        const auto skip = skipped_vectors.find(id);
-        if (skip != skipped_vectors.end()) {
-            if (made.said == verdict::failed) {
-                skipped.push_back(id + ": " + skip->second);
-                continue;
-            }
-            made.said = verdict::failed;
-            made.reasons.push_back("it is skipped, because " + skip->second +
-                                   "; but now it passes");
-        }
-        if (made.said == verdict::passed) {
-            ++passed;
-            continue;
-        }
-        ++failed;
-        for (const auto& why : made.reasons)
-            std::printf("FAILED %s: %s: %s\n", path.c_str(), id.c_str(), why.c_str());
-        std::fflush(stdout);
+    auto all = read_hooks(given.get("hooks"), "given.hooks");
+    stage on(player, std::move(all));
+    outcome seen;
+    {
+        host where(on);
+        seen = play_conversation(phase, where, given, expected);
     }
-    for (const auto& id : missing) throw unusable_file(path + ": there is no vector " + id);
-    for (const auto& [key, count] : unchecked) {
-        std::printf("not checked: expect.%s of %zu: %s\n", key.c_str(), count,
-                    unchecked_keys.at(key).c_str());
-    }
-    for (const auto& one : skipped) std::printf("skipped %s\n", one.c_str());
-    std::printf("%zu passed, %zu failed, %zu skipped\n", passed, failed, skipped.size());
-    return failed == 0 ? 0 : 1;
+    on.run_dry();
+    on.check_always();
+    compare(so_far, expect, seen, &on);
+    for (const auto& fault : on.faults) so_far.fail(fault);
 }
 
 }  // namespace
 
 int main(int argc, char** argv)
 {
-    try {
-        const std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
-        return run_file(
-            given.empty() ? BELAY_CONFORMANCE_DIR "/vera.json" : given.front(),
-            std::set<std::string>(given.begin() + (given.empty() ? 0 : 1), given.end()));
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "conformance_vera: %s\n", error.what());
-        return 2;
-    }
+    return run_suite({.system = "vera", .play = play_vector, .unchecked = unchecked_keys}, argc,
+                     argv);
 }
