@@ -107,18 +107,13 @@ asio::awaitable<hooks::model_reply> conversation::take_turn(const turn& spoken)
     const auto& person = module_settings_.ui;
     if (person) person->expect(spoken.answers);
 
-    auto prompt = spoken.prompt;
-    bool is_command = false;
-    if (prompt && prompt->starts_with('/') && open_) {  // subagents are given no commands
-        show_.prompt(*prompt);
-        is_command = co_await modules_.async_run_command(*prompt, use_awaitable);
-        if (!is_command) show_.note("no such command: it goes to the model");
-    }
     hooks::model_reply last;
-    if (!is_command) {
-        last = co_await answer(prompt, model);
-    } else if (std::exchange(turn_due_, false)) {
-        last = co_await answer(std::nullopt, model);
+    if (!is_command(spoken.prompt)) {
+        last = co_await answer(spoken.prompt, model);
+    } else {
+        show_.prompt(*spoken.prompt);
+        co_await modules_.async_run_command(*spoken.prompt, use_awaitable);
+        if (std::exchange(turn_due_, false)) last = co_await answer(std::nullopt, model);
     }
     while (!follow_up_.empty() && model.left() != 0) {
         take_all(follow_up_);
@@ -132,12 +127,20 @@ asio::awaitable<hooks::model_reply> conversation::take_turn(const turn& spoken)
     co_return last;
 }
 
+// Those of a person: a subagent is given none.
+bool conversation::is_command(const std::optional<std::string>& prompt) const
+{
+    if (!prompt || !prompt->starts_with('/') || !open_) return false;
+    return modules_.find_command(prompt->substr(1, prompt->find(' ') - 1)).has_value();
+}
+
 // From a prompt, or from what is there already, to the last reply.
 asio::awaitable<hooks::model_reply> conversation::answer(const std::optional<std::string>& prompt,
                                                          scripted_model& model)
 {
     at_work_ = true;
     hooks::model_reply last;
+    bool running = false;
     std::exception_ptr failed;
     try {
         const auto begun = co_await begin_turn(prompt);
@@ -145,6 +148,7 @@ asio::awaitable<hooks::model_reply> conversation::answer(const std::optional<std
             last = in_place_of_reply(begun);
         } else {
             if (prompt) co_await begin_run(*prompt);
+            running = true;
             modules::agent_start started;
             co_await emit(started);
             last = co_await work(model);
@@ -160,8 +164,10 @@ asio::awaitable<hooks::model_reply> conversation::answer(const std::optional<std
         show_.note("a module has aborted the run");
         last = {.text = "", .stop = hooks::stop_reason::error};
     }
-    modules::agent_end ended{.messages = log_->messages()};
-    co_await emit(std::move(ended));
+    if (running) {
+        modules::agent_end ended{.messages = log_->messages()};
+        co_await emit(std::move(ended));
+    }
     co_return last;
 }
 

@@ -108,6 +108,7 @@ private:
     std::shared_ptr<session_log> next_log(const std::optional<std::string>& parent);
     boost::asio::awaitable<void> follow_with(std::shared_ptr<session_log> log);
 
+    bool is_command(const std::optional<std::string>& prompt) const;
     void hear(const std::string& prompt);
     void take(const belay::hooks::pre_turn::outcome& said);
     void take(const belay::modules::custom_message& message);

@@ -962,6 +962,11 @@ class modules(Case):
         self.assertEqual([one["turnIndex"] for one in self.events("turn_start")], [0, 1])
         self.assertEqual(self.events("agent_end")[0]["messages"][-1]["content"], "Well.")
 
+    def test_a_prompt_that_a_hook_blocks_is_no_run(self):
+        self.hook("pre_turn", "guard", """echo '{"power":"block","reason":"no"}'""")
+        self.play(turn("Go.", "Never said."), modules=["recorder"])
+        self.assertEqual([one["event"] for one in self.events()], ["session_start", "session_shutdown"])
+
     def test_extensions_come_before_hooks_and_the_home_s_own_before_both(self):
         (self.folder / "home/extensions").mkdir()
         (self.folder / "home/extensions/notes.so").symlink_to(module("notes"))
@@ -976,8 +981,7 @@ class modules(Case):
         self.assertEqual(first_to_block(f"--extension={guard}", "--hook", gate, "-e", gate), ["guard", "permission_gate"])
         self.assertEqual(first_to_block("--no-extensions", "--hook", guard), [])
         self.assertInOrder(self.play(turn("/note x")), r"^  modules +1$", r"^  \+ noted: x$")
-        self.assertInOrder(self.play(turn("/note x", "What?"), options=["--no-extensions"]), r"no such command: it goes to the model",
-                           r"^  What\?$")
+        self.assertInOrder(self.play(turn("/note x", "What?"), options=["--no-extensions"]), r"^> /note x$", r"^  What\?$")
 
     def test_a_module_that_cannot_be_loaded_is_named_and_the_others_are_loaded(self):
         (self.folder / "text.so").write_text("no library")
