@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every example of doc/hooks.md.
+"""Runs every example of doc/hooks.md and doc/modules.md.
 
     test.py TRY_HOOK AGENT COMPILER (examples | broken)
 
@@ -15,6 +15,10 @@ An HTML comment above a fenced block says what it is:
     answer: EVENT of PHASE     the same under the claude protocol
     log                        what the agent writes into host.jsonl when a hook exits with 3 in each phase
     part of FILE               stands in an example that is built and run by the tests
+    manifest                   of a plugin; both of its modules are loaded
+    approval                   a config.json that allows bash, denies write, and asks before the rest
+
+In doc/modules.md the tables of events have each event with its fields and those of its answer.
 
 With `broken`, every block is damaged in turn, which its test must notice.
 """
@@ -30,7 +34,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GUIDE = ROOT / "doc/hooks.md"
+GUIDES = ("doc/hooks.md", "doc/modules.md")
 TRY_HOOK = AGENT = COMPILER = ""
 
 
@@ -44,45 +48,67 @@ def expect(holds, *why):
 
 
 class Block:
-    def __init__(self, line, section, role, text):
-        self.line, self.section, self.role, self.text = line, section, role, text
+    def __init__(self, place, section, role, text):
+        self.place, self.section, self.role, self.text = place, section, role, text
 
     def with_text(self, text):
-        return Block(self.line, self.section, self.role, text)
+        return Block(self.place, self.section, self.role, text)
 
     def match(self, pattern):
         return re.fullmatch(pattern, self.role)
 
 
-def blocks_of(text):
+def blocks_of(guide):
     """The fenced blocks. A fence without a role is wrong."""
-    blocks, section, lines = [], "", text.split("\n")
+    blocks, section, lines = [], "", (ROOT / guide).read_text().split("\n")
     start = None
     for number, line in enumerate(lines, 1):
         if start is not None:
             if line == "```":
                 above = re.fullmatch(r"<!-- (.*) -->", lines[start - 2])
-                expect(above, f"doc/hooks.md:{start}: no comment above this block says what it is")
-                blocks.append(Block(start, section, above[1], "\n".join(lines[start : number - 1]) + "\n"))
+                expect(above, f"{guide}:{start}: no comment above this block says what it is")
+                text = "\n".join(lines[start : number - 1]) + "\n"
+                blocks.append(Block(f"{guide}:{start}", section, above[1], text))
                 start = None
         elif line.startswith("```"):
             start = number
         elif line.startswith("## "):
-            section = line
+            section = f"{guide} {line}"
         else:
-            expect(not line.startswith("    "), f"doc/hooks.md:{number}: an indented block; nobody runs it")
-    expect(start is None, f"doc/hooks.md:{start}: this block does not end")
+            expect(not line.startswith("    "), f"{guide}:{number}: an indented block; nobody runs it")
+    expect(start is None, f"{guide}:{start}: this block does not end")
     return blocks
 
 
-def broken_links(text):
+def broken_links(guide):
     """Those to files that are not there, and to headings that are not."""
-    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```$", "", (ROOT / guide).read_text(), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     anchors = {"#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
     for link in re.findall(r"\]\(([^)]*)\)", text):
-        if not (link in anchors if link.startswith("#") else (GUIDE.parent / link).exists()):
-            yield f"doc/hooks.md: nothing is at {link}"
+        if not (link in anchors if link.startswith("#") else (ROOT / "doc" / link).exists()):
+            yield f"{guide}: nothing is at {link}"
+
+
+def wrong_events():
+    """What the tables of doc/modules.md say of events, and the headers do not, or the other way round."""
+    there = {}
+    for header in (ROOT / "include/belay/modules").glob("*_events.hpp"):
+        for name, body in re.findall(r"^struct (\w+) {\n(.*?)^};", header.read_text(), re.MULTILINE | re.DOTALL):
+            if "event_name" not in body:
+                continue
+            answer = re.search(r"^    struct result {(.*?)^    };", body, re.MULTILINE | re.DOTALL)
+            member = r"^{}(?!static|using|struct)[\w:]\S*(?:<.*>)?\s+(\w+)(?:{{}}| = .*)?;"
+            there[name] = (set(re.findall(member.format("    "), body, re.MULTILINE)),
+                           set(re.findall(member.format("        "), answer[1], re.MULTILINE)) if answer else
+                           {"reason"} if "block>" in body else set())
+    told = {}
+    for name, fields, answer in re.findall(r"^\| `(\w+)` \| [^|]+ \|(.*)\|(.*)\|$", (ROOT / "doc/modules.md").read_text(), re.MULTILINE):
+        names = [set(re.findall(r"`([\w:]+)`", text)) for text in (fields, answer)]
+        told[name] = (names[0], names[1] - {"result", "belay::block"})
+    for name in sorted(there.keys() | told.keys()):
+        if there.get(name) != told.get(name):
+            yield f"doc/modules.md: of {name} it says {told.get(name)}, and there is {there.get(name)}"
 
 
 def run(*command, **how):
@@ -124,7 +150,7 @@ def hook_says(folder, phase, script, event, protocol="vera"):
 
 @functools.cache
 def payload_of(phase):
-    for block in blocks_of(GUIDE.read_text()):
+    for block in blocks_of(GUIDES[0]):
         if block.role == f"payload: {phase}":
             return block.text
     raise Wrong(f"the guide shows no payload of {phase}")
@@ -199,7 +225,7 @@ def log(block, folder):
 
 
 def part(block, folder):
-    name = block.match(r"part of (example/(?:agent/)?\w+\.cpp)")[1]
+    name = block.match(r"part of (example/(?:agent/|modules/)?\w+\.cpp)")[1]
     expect("\n" + block.text in "\n" + (ROOT / name).read_text(), f"{name} has no such lines")
 
 
@@ -226,13 +252,50 @@ def compile_in(folder, command):
     """What `c++ OPTIONS -o PROGRAM SOURCE OPTIONS` does."""
     before, program, source, after = re.fullmatch(r"c\+\+ (.*)-o (\S+) (\S+\.cpp) (.*)", command).groups()
     program = folder / program
-    program.write_bytes(compiled((folder / source).read_text(), *before.split(), *after.split()))
+    program.write_bytes(compiled((folder / source).read_text(), f"-I{ROOT / 'include'}", *before.split(), *after.split()))
     program.chmod(0o755)
+
+
+def modules():
+    """Where those of example/modules are, as they were built."""
+    built = pathlib.Path(AGENT).parent
+    return next(folder for folder in (built / "modules", built) if (folder / "guard.so").exists())
+
+
+def play_calls(home, *calls):
+    """What the agent prints when the model makes these calls."""
+    replies = [{"calls": [{"name": name, **call} for name, call in calls]}, {"text": "Done."}]
+    save(home / "script.json", json.dumps({"conversation": [{"prompt": "go", "replies": replies}]}))
+    played = run(AGENT, home / "script.json", "--home", home)
+    expect(played.returncode == 0, played.stdout)
+    return played.stdout
+
+
+def manifest(block, folder):
+    plugin = folder / "plugins/node_modules/ship"
+    save(plugin / "package.json", block.text)
+    for name in ("rigging.so", "lookout.so"):
+        (plugin / name).symlink_to(modules() / "guard.so")
+    said = play_calls(folder, ("bash", {"input": {"command": "rm -rf x"}}))
+    expect("  modules    2\n" in said and "| blocked by policy\n" in said, "its modules are not loaded:", said)
+
+
+def approval(block, folder):
+    save_config(folder, block.text)
+    said = play_calls(folder, ("bash", {"input": {"command": "echo ran"}}),
+                      ("write", {"input": {"path": "x", "content": "y"}}), ("read", {"input": {"path": "x"}}),
+                      ("agent", {"input": {"name": "ann", "prompt": "go"}, "replies": [{"text": "Never said."}]}))
+    for wanted in ("| ran\n", "| Tool call denied by user: write\n      | Tool \"write\" is blocked by user policy",
+                   "| read: x: No such", "| Tool call denied by user: agent\n"):
+        expect(wanted in said, f"the agent does not print {wanted}", said)
 
 
 def console(block, folder):
     tools = folder / ".bin"
     save(tools / "try_hook", f'#!/bin/sh\nexec {shlex.quote(TRY_HOOK)} "$@"\n')
+    save(tools / "belay_agent", f'#!/bin/sh\nexec {shlex.quote(AGENT)} "$@"\n')
+    if not (folder / "modules").exists():
+        (folder / "modules").symlink_to(modules())
     expect(block.text.startswith("$ "), "a console begins with a command")
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
         if command.startswith("c++ "):
@@ -245,13 +308,14 @@ def console(block, folder):
                f"$ {command}", f"exit status {ended.returncode}")
 
 
-KINDS = {"payload": payload, "answer": answer, "log": log, "part": part, "file": file, "console": console}
-ALONE = {payload, answer, log, part}
+KINDS = {"payload": payload, "answer": answer, "log": log, "part": part, "file": file, "console": console,
+         "manifest": manifest, "approval": approval}
+ALONE = {payload, answer, log, part, manifest, approval}
 
 
 def kind_of(block):
     word = re.match(r"\w+", block.role)
-    expect(word and word[0] in KINDS, f"doc/hooks.md:{block.line}: what is \"{block.role}\"?")
+    expect(word and word[0] in KINDS, f"{block.place}: what is \"{block.role}\"?")
     return KINDS[word[0]]
 
 
@@ -262,7 +326,7 @@ def play(blocks):
             try:
                 kind_of(block)(block, pathlib.Path(folder))
             except Wrong as why:
-                raise Wrong(f"doc/hooks.md:{block.line}: {block.role}\n{why}")
+                raise Wrong(f"{block.place}: {block.role}\n{why}")
 
 
 def renamed(text, free=()):
@@ -283,7 +347,9 @@ def renamed(text, free=()):
 def damaged(block):
     """Texts that must not pass in place of the block's own."""
     text = block.text
-    if kind_of(block) is log:
+    if kind_of(block) in (manifest, approval):
+        yield from renamed(text)
+    elif kind_of(block) is log:
         for line in text.splitlines():
             yield from renamed(line)
     elif kind_of(block) in (payload, answer):
@@ -300,11 +366,11 @@ def damaged(block):
 
 
 def main(what):
-    blocks = blocks_of(GUIDE.read_text())
     sections = {}
-    for block in blocks:
-        sections.setdefault(block.section, []).append(block)
-    failed = list(broken_links(GUIDE.read_text())) if what == "examples" else []
+    for guide in GUIDES:
+        for block in blocks_of(guide):
+            sections.setdefault(block.section, []).append(block)
+    failed = [*wrong_events(), *(one for guide in GUIDES for one in broken_links(guide))] if what == "examples" else []
     count = 0
     for section in sections.values():
         if what == "examples":
@@ -323,7 +389,7 @@ def main(what):
                          else [changed if one is block else one for one in section if kind_of(one) not in ALONE])
                 except Wrong:
                     continue
-                failed.append(f"doc/hooks.md:{block.line}: {block.role}\nnobody notices when it says\n{text}")
+                failed.append(f"{block.place}: {block.role}\nnobody notices when it says\n{text}")
     print(*failed, sep="\n\n")
     expect(count, "there is nothing to run")
     print(f"{count} {'blocks' if what == 'examples' else 'damages'}, {len(failed)} failed")
