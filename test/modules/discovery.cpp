@@ -396,6 +396,14 @@ BOOST_AUTO_TEST_CASE(features_that_are_on_add_to_a_plugins_entries)
     BOOST_TEST(warnings.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_folder_that_is_no_plugin_has_no_features)
+{
+    for (const auto* path : {"d/a.so", "d/x.so"}) file(path);
+    file("d/package.json", R"({"veyyon":{"extensions":["a.so"],
+        "features":{"x":{"default":true,"extensions":["x.so"]}}}})");
+    BELAY_TEST_LIST(find({"d"}), "d/a.so");
+}
+
 BOOST_AUTO_TEST_CASE(a_plugin_without_a_manifest_gives_nothing)
 {
     file("p/index.so");

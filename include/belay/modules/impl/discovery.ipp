@@ -92,19 +92,23 @@ public:
         return !value->is_array() || !value->get_array().empty();
     }
 
-    // The paths that it lists under that key and that are there: first its own, then those of the
-    // features that are on.
-    std::vector<std::filesystem::path> entries(
-        std::string_view key,
-        const std::optional<std::vector<std::string>>& enabled_features = {}) const
+    // The paths that it lists under that key and that are there.
+    std::vector<std::filesystem::path> entries(std::string_view key) const
     {
         std::vector<std::filesystem::path> found;
         add(found, members_, key);
+        return found;
+    }
+
+    // Of a plugin: then those of its features that are on.
+    std::vector<std::filesystem::path> entries(std::string_view key, const plugin& of) const
+    {
+        auto found = entries(key);
         const auto* features = members_.if_contains("features");
         if (features == nullptr || !features->is_object()) return found;
         for (const auto& [name, value] : features->get_object()) {
             const auto* feature = value.if_object();
-            if (feature != nullptr && is_on(name, *feature, enabled_features)) {
+            if (feature != nullptr && is_on(name, *feature, of.enabled_features)) {
                 add(found, *feature, key);
             }
         }
@@ -287,10 +291,10 @@ public:
     {
         for (const auto& one : enabled_plugins(options_.plugins)) {
             const auto declared = manifest::read(resolved(one.path), result_.warnings);
-            for (const auto& path : declared.entries("extensions", one.enabled_features)) {
+            for (const auto& path : declared.entries("extensions", one)) {
                 add_enabled(is_folder(path) ? scan_.folder(path) : scan_.entry(path));
             }
-            for (const auto& path : declared.entries("hooks", one.enabled_features)) {
+            for (const auto& path : declared.entries("hooks", one)) {
                 add_enabled(scan_.entry(path));
             }
         }
