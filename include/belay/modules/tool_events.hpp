@@ -86,7 +86,7 @@ struct tool_result {
         static constexpr std::string_view name = "result";
 
         std::optional<boost::json::array> content{};
-        std::optional<boost::json::value> details{};
+        std::optional<boost::json::value> details{};  ///< null: in the end, the tool's own
         std::optional<bool>
             is_error{};  ///< makes a failure of a success, or a success of a failure
     };
