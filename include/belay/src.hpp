@@ -52,6 +52,7 @@
 #include <belay/process/impl/child.ipp>
 #include <belay/process/impl/file_descriptor.ipp>
 #include <belay/process/impl/invocation.ipp>
+#include <belay/process/impl/launch.ipp>
 #include <belay/process/impl/run.ipp>
 #include <belay/process/impl/run_fsm.ipp>
 #include <belay/process/impl/run_op.ipp>

@@ -7,9 +7,9 @@
 #include <belay/config.hpp>
 #include <belay/process/detail/child.hpp>
 #include <belay/process/detail/file_descriptor.hpp>
+#include <belay/process/detail/launch.hpp>
 #include <belay/process/detail/run_fsm.hpp>
 #include <belay/process/detail/run_handler.hpp>
-#include <belay/process/detail/spawn.hpp>
 #include <belay/process/exit_report.hpp>
 #include <belay/process/invocation.hpp>
 
@@ -55,7 +55,7 @@ private:
     BELAY_DECL void obey(run_step step);
     BELAY_DECL error_code refusal();
     BELAY_DECL void launch();
-    BELAY_DECL void fail_launch(errc why, int system_error, const std::string& tried);
+    BELAY_DECL void fail_launch(launch_fault fault);
     BELAY_DECL bool write_input(int number);
     BELAY_DECL void wait_for_input_pipe();
     BELAY_DECL void wait_for_output(output& from);

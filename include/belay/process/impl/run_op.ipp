@@ -1,8 +1,8 @@
 #ifndef BELAY_PROCESS_IMPL_RUN_OP_IPP
 #define BELAY_PROCESS_IMPL_RUN_OP_IPP
 
-#include <belay/process/detail/argv.hpp>
 #include <belay/process/detail/run_op.hpp>
+#include <belay/process/detail/time_after.hpp>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
@@ -13,7 +13,6 @@
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
-#include <boost/system/system_category.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,29 +22,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace belay::process::detail {
-
-/// `start + wait`, or the end of time. A negative wait is none.
-inline std::chrono::steady_clock::time_point time_after(std::chrono::steady_clock::time_point start,
-                                                        std::chrono::milliseconds wait) noexcept
-{
-    using std::chrono::milliseconds;
-    constexpr auto end = std::chrono::steady_clock::time_point::max();
-    if (wait >= std::chrono::duration_cast<milliseconds>(end - start)) return end;
-    return start + std::max(wait, milliseconds::zero());
-}
-
-/// What execve wants: pointers to the strings, then a null pointer.
-inline std::vector<const char*> pointers_to(const std::vector<std::string>& strings)
-{
-    std::vector<const char*> pointers;
-    pointers.reserve(strings.size() + 1);
-    for (const std::string& string : strings) pointers.push_back(string.c_str());
-    pointers.push_back(nullptr);
-    return pointers;
-}
 
 BELAY_DECL run_op::run_op(boost::asio::any_io_executor executor, invocation what, std::string input,
                           run_handler handler, spawner spawn)
@@ -56,7 +34,7 @@ BELAY_DECL run_op::run_op(boost::asio::any_io_executor executor, invocation what
       handler_executor_(
           boost::asio::prefer(boost::asio::get_associated_executor(handler_, executor_),
                               boost::asio::execution::outstanding_work.tracked)),
-      spawn_(spawn ? spawn : &detail::spawn),
+      spawn_(spawn),
       started_(clock::now()),
       deadline_(time_after(started_, what_.timeout.value_or(std::chrono::milliseconds::max()))),
       fsm_(started_, deadline_, what_.grace > std::chrono::milliseconds::zero()),
@@ -125,26 +103,15 @@ BELAY_DECL void run_op::obey(run_step step)
     if (step.release) {
         release();
         if (outlived && what_.on_reaped)
-            boost::asio::post(executor_, [tell = std::move(what_.on_reaped), status,
-                                          hard_kill = fsm_.hard_kill()] {
-                tell(aftermath{status, hard_kill});
-            });
+            boost::asio::post(
+                executor_, [tell = std::move(what_.on_reaped), status,
+                            hard_kill = fsm_.hard_kill()] { tell(aftermath{status, hard_kill}); });
     }
 }
 
 BELAY_DECL error_code run_op::refusal()
 {
-    const auto has_nul = [](const std::string& text) {
-        return text.find('\0') != std::string::npos;
-    };
-    report_.detail = argv_fault(what_.argv);
-    if (report_.detail.empty() && has_nul(what_.cwd)) report_.detail = "cwd holds a NUL";
-    if (report_.detail.empty() && what_.environment)
-        for (std::size_t i = 0; i < what_.environment->size(); ++i)
-            if (has_nul((*what_.environment)[i])) {
-                report_.detail = "environment[" + std::to_string(i) + "] holds a NUL";
-                break;
-            }
+    report_.detail = invocation_fault(what_.argv, what_.cwd, what_.environment);
     if (!report_.detail.empty()) return errc::invalid_argv;
     if (input_.size() > what_.limits.input) {
         report_.detail = "the input for " + what_.argv[0] + " has " +
@@ -159,67 +126,44 @@ BELAY_DECL void run_op::launch()
 {
     report_.cause.clear();
     report_.detail.clear();
-    pipe_ends in;
-    pipe_ends out;
-    pipe_ends err;
-    int error = make_pipe(in);
-    if (error == 0) error = make_pipe(out);
-    if (error == 0) error = make_pipe(err);
-    for (const file_descriptor* const ours : {&in.write, &out.read, &err.read})
-        if (error == 0) error = make_nonblocking(*ours);
-    if (error != 0)
-        return fail_launch(errc::spawn_failed, error, "making the pipes for " + what_.argv[0]);
+    stdio_pipes pipes;
+    if (auto fault = make_pipes(pipes, what_.argv[0])) return fail_launch(*std::move(fault));
 
     // A child that finds its input ready, and the end of it, runs through without a pause.
     constexpr std::size_t usual_capacity = 64 * 1024;
     constexpr std::size_t highest_capacity = 1024 * 1024;  // without privilege
     if (input_.size() > usual_capacity)
-        ::fcntl(in.write.get(), F_SETPIPE_SZ,
+        ::fcntl(pipes.in.write.get(), F_SETPIPE_SZ,
                 static_cast<int>(std::min(input_.size(), highest_capacity)));
     written_ = 0;
-    if (write_input(in.write.get())) in.write.reset();
+    if (write_input(pipes.in.write.get())) pipes.in.write.reset();
 
-    const std::vector<const char*> argv = pointers_to(what_.argv);
-    const std::vector<const char*> environment =
-        what_.environment ? pointers_to(*what_.environment) : std::vector<const char*>();
-    spawn_request request;
-    request.file = argv[0];
-    request.argv = argv.data();
-    request.environment = what_.environment ? environment.data() : nullptr;
-    request.cwd = what_.cwd.empty() ? nullptr : what_.cwd.c_str();
-    request.stdio = {in.read.get(), out.write.get(), err.write.get()};
-    const spawn_result started = spawn_(request);
-    if (started.error != 0) {
-        if (started.stage == spawn_stage::cwd)
-            return fail_launch(errc::bad_cwd, started.error, "entering " + what_.cwd);
-        const bool busy = started.error == ETXTBSY && started.stage == spawn_stage::exec;
-        return fail_launch(busy ? errc::busy : errc::spawn_failed, started.error,
-                           "starting " + what_.argv[0]);
-    }
-    child_ = child(started.pid, started.pidfd);
+    if (auto fault = launch_child(child_, what_.argv, what_.cwd, what_.environment, pipes, spawn_))
+        return fail_launch(*std::move(fault));
 
+    error_code error;
     const auto adopt = [&error](stream& by, int number) {
-        error_code code;
-        if (error == 0) by.assign(number, code);
-        if (code) error = code.value();
-        return error == 0;
+        if (!error) by.assign(number, error);
+        return !error;
     };
-    if (adopt(exit_, started.pidfd) && adopt(out_.pipe, out.read.get())) out.read.release();
-    if (adopt(err_.pipe, err.read.get())) err.read.release();
-    if (in.write.is_open() && adopt(in_, in.write.get())) in.write.release();
-    if (error != 0) {
+    if (adopt(exit_, child_.pidfd()) && adopt(out_.pipe, pipes.out.read.get()))
+        pipes.out.read.release();
+    if (adopt(err_.pipe, pipes.err.read.get())) pipes.err.read.release();
+    if (pipes.in.write.is_open() && adopt(in_, pipes.in.write.get())) pipes.in.write.release();
+    if (error) {
         release();
         child_ = child();  // ends and reaps it
-        return fail_launch(errc::spawn_failed, error, "watching " + what_.argv[0]);
+        return fail_launch(
+            {errc::spawn_failed, error, "watching " + what_.argv[0] + ": " + error.message()});
     }
     obey(fsm_.launched(clock::now()));
 }
 
-BELAY_DECL void run_op::fail_launch(errc why, int system_error, const std::string& tried)
+BELAY_DECL void run_op::fail_launch(launch_fault fault)
 {
-    report_.cause = error_code(system_error, boost::system::system_category());
-    report_.detail = tried + ": " + report_.cause.message();
-    obey(fsm_.launch_failed(why, clock::now()));
+    report_.cause = fault.cause;
+    report_.detail = std::move(fault.detail);
+    obey(fsm_.launch_failed(fault.code, clock::now()));
 }
 
 /// Writes what the pipe takes. Returns whether nothing is left to do with it.
