@@ -7,6 +7,8 @@
 #include <belay/process/exit_report.hpp>
 #include <belay/process/invocation.hpp>
 #include <belay/process/run.hpp>
+#include <belay/process/serve.hpp>
 #include <belay/process/utf8.hpp>
+#include <belay/process/worker.hpp>
 
 #endif

@@ -50,13 +50,20 @@
 #include <belay/modules/impl/tool_op.ipp>
 #include <belay/modules/impl/tool_wrapper.ipp>
 #include <belay/process/impl/child.ipp>
+#include <belay/process/impl/ending_fsm.ipp>
+#include <belay/process/impl/envelope.ipp>
 #include <belay/process/impl/file_descriptor.ipp>
 #include <belay/process/impl/invocation.ipp>
 #include <belay/process/impl/launch.ipp>
 #include <belay/process/impl/run.ipp>
 #include <belay/process/impl/run_fsm.ipp>
 #include <belay/process/impl/run_op.ipp>
+#include <belay/process/impl/serve.ipp>
 #include <belay/process/impl/spawn.ipp>
 #include <belay/process/impl/utf8.ipp>
+#include <belay/process/impl/worker.ipp>
+#include <belay/process/impl/worker_child.ipp>
+#include <belay/process/impl/worker_fsm.ipp>
+#include <belay/process/impl/worker_op.ipp>
 
 #endif

@@ -28,8 +28,24 @@
 //   signals              print the masks of ignored, caught and blocked signals, as JSON
 //   mark FILE            append its pid, the time and a sequence number to FILE
 //   rendezvous DIR N     wait until N probes have checked in to DIR
+//   close-out            close stdout
+//   once FILE N          skip the next N arguments if FILE exists, else make it
+//   worker               take one line {"id":N,"event":"MODES"} of stdin after the other, and do what its
+//                        modes say; they are separated by blanks
+//   serve                belay::process::serve, a result being the event itself; an event that holds
+//                        "throw" throws
+//
+// In an event, too (ID is the request's id):
+//   answer               write {"id":ID,"result":"MODES"}, the result being the event itself
+//   result HEX           write {"id":ID,"result":...}, the result being these bytes
+//   as ID                be another request from here on
+//   hold                 do the rest of this event's modes when `release` comes
+//   release              do what is held, the last first
+//   pid                  write {"id":ID,"result":PID}
 //
 // At the end of its arguments it exits with status 0. A mistake in them is status 99.
+
+#include <belay/process/serve.hpp>
 
 #include <cctype>
 #include <cerrno>
@@ -44,6 +60,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <set>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -251,18 +269,70 @@ void rendezvous(const std::string& directory, int expected)
     }
 }
 
-}  // namespace
+/// What a line has asked for.
+struct line_request {
+    std::string id;
+    std::string event;  // with its quotes
+};
 
-int main(int argc, char** argv)
+struct held_modes {
+    line_request request;
+    std::vector<std::string> words;
+};
+
+std::vector<std::string> arguments;
+std::vector<held_modes> held;
+
+void answer(const line_request& request, const std::string& result)
 {
-    int at = 1;
+    write_all(1, "{\"id\":" + request.id + ",\"result\":" + result + "}\n");
+}
+
+void run(const std::vector<std::string>& words, line_request request = {});
+
+/// Of a line {"id":N,"event":"MODES"}, which is written in no other way.
+void do_request(const std::string& line)
+{
+    constexpr std::string_view before_id = "{\"id\":";
+    constexpr std::string_view before_event = ",\"event\":";
+    const std::size_t comma = line.find(',');
+    if (!line.starts_with(before_id) || line.compare(comma, before_event.size(), before_event) != 0)
+        mistake("a strange line: " + line);
+    line_request request;
+    request.id = line.substr(before_id.size(), comma - before_id.size());
+    request.event = line.substr(comma + before_event.size());
+    request.event.pop_back();
+    std::istringstream modes(request.event.substr(1, request.event.size() - 2));
+    std::vector<std::string> words;
+    for (std::string word; modes >> word;) words.push_back(word);
+    run(words, request);
+}
+
+void work()
+{
+    std::string text;
+    char buffer[65536];
+    for (ssize_t n; (n = ::read(0, buffer, sizeof buffer)) != 0;) {
+        if (n < 0 && errno != EINTR) mistake("stdin cannot be read");
+        if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
+        for (std::size_t end; (end = text.find('\n')) != std::string::npos;) {
+            const std::string line = text.substr(0, end);
+            text.erase(0, end + 1);
+            do_request(line);
+        }
+    }
+}
+
+void run(const std::vector<std::string>& words, line_request request)
+{
+    std::size_t at = 0;
     const auto next = [&]() -> const char* {
-        if (at == argc) mistake("an argument is missing after " + std::string(argv[at - 1]));
-        return argv[at++];
+        if (at == words.size()) mistake("an argument is missing after " + words.at(at - 1));
+        return words[at++].c_str();
     };
     const auto number = [&] { return std::stol(next()); };
 
-    while (at < argc) {
+    while (at < words.size()) {
         const std::string mode = next();
         if (mode == "exit")
             _exit(static_cast<int>(number()));
@@ -345,7 +415,7 @@ int main(int argc, char** argv)
             char path[PATH_MAX];
             write_all(1, ::getcwd(path, sizeof path) ? quoted(path) : "null");
         } else if (mode == "argv")
-            write_all(1, json_array(std::vector<std::string>(argv, argv + argc)));
+            write_all(1, json_array(arguments));
         else if (mode == "fds")
             write_all(1, open_descriptors());
         else if (mode == "signals")
@@ -355,8 +425,50 @@ int main(int argc, char** argv)
         else if (mode == "rendezvous") {
             const std::string directory = next();
             rendezvous(directory, static_cast<int>(number()));
+        } else if (mode == "close-out")
+            ::close(1);
+        else if (mode == "once") {
+            const std::string file = next();
+            const long count = number();
+            if (::access(file.c_str(), F_OK) == 0)
+                at += static_cast<std::size_t>(count);
+            else
+                ::close(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+        } else if (mode == "worker")
+            work();
+        else if (mode == "serve")
+            _exit(belay::process::serve([](std::string_view event) {
+                if (event.find("throw") != event.npos) throw std::runtime_error("as you wish");
+                return std::string(event);
+            }));
+        else if (mode == "answer")
+            answer(request, request.event);
+        else if (mode == "result")
+            answer(request, from_hex(next()));
+        else if (mode == "pid")
+            answer(request, std::to_string(::getpid()));
+        else if (mode == "as")
+            request.id = next();
+        else if (mode == "hold") {
+            held.push_back(
+                {request, {words.begin() + static_cast<std::ptrdiff_t>(at), words.end()}});
+            return;
+        } else if (mode == "release") {
+            for (; !held.empty();) {
+                const auto [whose, what] = held.back();
+                held.pop_back();
+                run(what, whose);
+            }
         } else
             mistake("unknown mode: " + mode);
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    arguments.assign(argv, argv + argc);
+    run({arguments.begin() + 1, arguments.end()});
     return 0;
 }

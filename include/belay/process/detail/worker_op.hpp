@@ -1,0 +1,103 @@
+#ifndef BELAY_PROCESS_DETAIL_WORKER_OP_HPP
+#define BELAY_PROCESS_DETAIL_WORKER_OP_HPP
+
+// The requests of a worker and the child that it has at the time: it does what `worker_fsm` decides. Only
+// impl/worker.ipp includes this.
+
+#include <belay/config.hpp>
+#include <belay/core/clock.hpp>
+#include <belay/core/error.hpp>
+#include <belay/process/detail/launch.hpp>
+#include <belay/process/detail/run_handler.hpp>
+#include <belay/process/detail/worker_fsm.hpp>
+#include <belay/process/detail/worker_handler.hpp>
+#include <belay/process/exit_report.hpp>
+#include <belay/process/worker_types.hpp>
+
+#include <boost/asio/any_completion_executor.hpp>
+#include <boost/asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace belay::process::detail {
+
+class worker_child;
+class worker_alarm;
+
+/// Owns no I/O object, so it may outlive its context. Whatever does own one, the child and the alarm, is
+/// kept alive by its own waits, and says here when its context has been destroyed under it.
+class worker_op : public std::enable_shared_from_this<worker_op> {
+public:
+    BELAY_DECL worker_op(boost::asio::any_io_executor executor, worker_options options, clock& time,
+                         spawner spawn = nullptr);
+    worker_op(const worker_op&) = delete;
+    worker_op& operator=(const worker_op&) = delete;
+
+    BELAY_DECL void request(std::string event, std::optional<std::chrono::milliseconds> timeout,
+                            worker_handler handler);
+    BELAY_DECL void shut_down();
+
+    // What the child tells, and the alarm.
+    BELAY_DECL void on_line(std::string_view line);
+    BELAY_DECL void on_long_line(std::string_view beginning);
+    BELAY_DECL void on_hang_up();
+    BELAY_DECL void on_exit(exit_status status);
+    BELAY_DECL void on_alarm();
+
+    /// Lines that come at once are answered to at once: what is sent between is written at the end.
+    BELAY_DECL void begin_lines() noexcept;
+    BELAY_DECL void end_lines();
+
+    /// Nothing will ever happen again. The handlers are destroyed while what they hold may be.
+    BELAY_DECL void on_context_destroyed() noexcept;
+
+private:
+    using ticket = worker_fsm::ticket;
+
+    struct pending_request {
+        worker_handler handler;
+        boost::asio::any_completion_executor executor;  // whose context waits for us
+        std::string event;
+        std::optional<std::chrono::milliseconds> timeout;
+        clock::time_point started;
+    };
+
+    BELAY_DECL void obey(worker_step step);
+    BELAY_DECL worker_step launch();
+    BELAY_DECL std::shared_ptr<worker_child> make_child();
+    BELAY_DECL bool write_soon();
+    BELAY_DECL void write_now();
+    BELAY_DECL void misbehaved(errc why, std::string detail);
+    BELAY_DECL void complete(const worker_step::completion& what);
+    BELAY_DECL void set_alarm();
+
+    boost::asio::any_io_executor executor_;
+    worker_options options_;
+    clock& time_;
+    spawner spawn_;
+    worker_fsm fsm_;
+    ticket last_ticket_ = 0;
+    std::unordered_map<ticket, pending_request> pending_;
+    worker_child* child_ = nullptr;
+    std::weak_ptr<worker_alarm> alarm_;
+    bool is_dead_ = false;
+    bool in_lines_ = false;
+    bool flush_is_posted_ = false;
+
+    std::string result_;     // for the request that is completed next, if it succeeds
+    worker_reply evidence_;  // for those that fail
+};
+
+}  // namespace belay::process::detail
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/process/impl/worker_op.ipp>
+#endif
+
+#endif
