@@ -64,7 +64,7 @@ class Case(unittest.TestCase):
         """What is printed when the conversation is played in the home of this test, with these modules."""
         loaded = [argument for name in modules for argument in ("--extension", module(name))]
         ended = run(self.script(*conversation, **others), "--home", self.folder / "home", *loaded, *options,
-                    RECORDER_FILE=str(self.folder / "events"))
+                    RECORDER_FILE=str(self.folder / "events"), TURN_LIMIT="2")
         self.assertEqual(ended.stderr.decode(), "")
         self.assertEqual(ended.returncode, status)
         return ended.stdout.decode()
@@ -961,6 +961,16 @@ class modules(Case):
         self.assertEqual(self.events("before_agent_start")[0]["prompt"], "Go.")
         self.assertEqual([one["turnIndex"] for one in self.events("turn_start")], [0, 1])
         self.assertEqual(self.events("agent_end")[0]["messages"][-1]["content"], "Well.")
+
+    def test_turn_limit_stops_a_run_and_not_the_conversation(self):
+        again = {"calls": [call("bash", command="true")]}
+        text = self.play(turn("Go.", again, again, again, "Never said.", answers=[]), turn("On.", "Yes.", answers=["unheard"]),
+                         modules=["turn_limit", "recorder"])
+        self.assertInOrder(text, r"^! The limit of turns is reached$", r"\(a module has aborted the run\)$",
+                           r"\(2 replies of the script not played\)$", r"^> On\.$", r"^  Yes\.$")
+        self.assertNotIn("Never said.", text)
+        self.assertEqual([one["turnIndex"] for one in self.events("turn_start")], [0, 1, 2, 0])
+        self.assertEqual(len(self.events("agent_end")), 2)
 
     def test_a_prompt_that_a_hook_blocks_is_no_run(self):
         self.hook("pre_turn", "guard", """echo '{"power":"block","reason":"no"}'""")
