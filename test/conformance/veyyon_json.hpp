@@ -305,6 +305,7 @@ typename E::answer answer_from(const json::value& returned, const std::string& p
         belay::block said{};
         for (const auto& member : returned.get_object()) {
             const auto inner = path + "." + std::string(member.key());
+            if (member.value().is_null()) continue;
             if (member.key() == "block") {
                 read_into(blocks, member.value(), inner);
             } else if (member.key() == "reason") {
@@ -328,7 +329,14 @@ typename E::answer answer_from(const json::value& returned, const std::string& p
                 }
             }
         }
-        if constexpr (std::same_as<E, modules::tool_result>) {
+        if constexpr (!std::same_as<E, modules::tool_result>) {
+            // null is false, and so as if it was not there
+            if (auto* object = copy.if_object()) {
+                for (const auto& member : returned.get_object()) {
+                    if (member.value().is_null()) object->erase(member.key());
+                }
+            }
+        } else {
             const auto* object = copy.if_object();
             for (const auto* key : {"content", "isError"}) {
                 const auto* field = object ? object->if_contains(key) : nullptr;
