@@ -8,11 +8,18 @@
 #include <string_view>
 
 using belay::errc;
+using belay::process::detail::append_envelope;
 using belay::process::detail::quotation;
 using belay::process::detail::read_envelope;
-using belay::process::detail::write_envelope;
 
 namespace {
+
+std::string written(std::uint64_t id, std::string_view member, std::string_view value)
+{
+    std::string line;
+    append_envelope(line, id, member, value);
+    return line;
+}
 
 /// Why it is no envelope.
 belay::diagnosis fault(std::string_view line)
@@ -112,11 +119,14 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_not_utf_8_are_refused)
 
 BOOST_AUTO_TEST_CASE(a_line_that_was_written_can_be_read)
 {
-    BOOST_TEST(write_envelope(1, "event", "{\"a\":1}") == "{\"id\":1,\"event\":{\"a\":1}}\n");
-    BOOST_TEST(write_envelope(2, "result", "") == "{\"id\":2}\n");
-    BOOST_TEST(write_envelope(3, "result", "[\r\n1]\n") == "{\"id\":3,\"result\":[  1] }\n");
+    BOOST_TEST(written(1, "event", "{\"a\":1}") == "{\"id\":1,\"event\":{\"a\":1}}\n");
+    BOOST_TEST(written(2, "result", "") == "{\"id\":2}\n");
+    BOOST_TEST(written(3, "result", "[\r\n1]\n") == "{\"id\":3,\"result\":[  1] }\n");
+    std::string lines = "before\n";
+    append_envelope(lines, 4, "event", "1");
+    BOOST_TEST(lines == "before\n{\"id\":4,\"event\":1}\n");
     const auto most = std::numeric_limits<std::uint64_t>::max();
-    const std::string line = write_envelope(most, "result", "{}");
+    const std::string line = written(most, "result", "{}");
     const auto read = read_envelope(line, "result");
     BOOST_REQUIRE(read);
     BOOST_TEST(read->id == most);

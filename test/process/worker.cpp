@@ -1,13 +1,11 @@
+#include <belay/process/detail/spawn.hpp>
 #include <belay/process/detail/worker_op.hpp>
 #include <belay/process/worker.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/deferred.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
@@ -28,11 +26,8 @@
 #include <future>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -143,6 +138,14 @@ bool all_done(const std::deque<outcome>& results)
 bool says(const std::string& text, const std::string& part)
 {
     return text.find(part) != std::string::npos;
+}
+
+manual_clock* turned_by_spawn = nullptr;
+
+process::detail::spawn_result slow_spawn(const process::detail::spawn_request& request)
+{
+    turned_by_spawn->advance(2s);
+    return process::detail::spawn(request);
 }
 
 /// Nobody who was started by a test is left, dead or alive.
@@ -570,6 +573,25 @@ BOOST_AUTO_TEST_CASE(
     loop.restart();
     loop.run();
     BOOST_TEST(all_gone(pids));
+}
+
+BOOST_AUTO_TEST_CASE(the_start_of_the_program_is_charged_to_the_request_that_needs_it)
+{
+    manual_clock time;
+    asio::io_context loop;
+    turned_by_spawn = &time;
+    const auto op = std::make_shared<process::detail::worker_op>(loop.get_executor(),
+                                                                 probe_worker(), time, slow_spawn);
+    outcome late;
+    outcome next;
+    op->request(event("sleep " + forever), 1s, into{&late});
+    op->request(event("answer"), 3s, into{&next});
+    run_until(loop, [&] { return next.is_done(); });
+    BOOST_TEST((late.error == errc::timed_out));
+    BOOST_TEST(!next.error);
+    op->shut_down();
+    loop.restart();
+    loop.run();
 }
 
 BOOST_AUTO_TEST_CASE(stderr_since_the_last_answer_is_kept_for_the_message)

@@ -17,10 +17,10 @@ struct envelope {
     std::string_view value;  ///< the bytes of the event or result; empty if it is not there
 };
 
-/// The line, its end included. Line breaks in `value` become blanks, which mean the same in JSON. An empty
+/// Appends the line, its end included. Line breaks in `value` become blanks, which mean the same in JSON. An empty
 /// value is left out.
-BELAY_DECL std::string write_envelope(std::uint64_t id, std::string_view member,
-                                      std::string_view value);
+BELAY_DECL void append_envelope(std::string& to, std::uint64_t id, std::string_view member,
+                                std::string_view value);
 
 /// Reads a line without its end. It has to be an object with `id`, a whole number, and at most one more
 /// member of that name. Where the value ends is found; what is in it is its reader's to judge. The

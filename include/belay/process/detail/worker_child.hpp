@@ -8,6 +8,7 @@
 #include <belay/core/error.hpp>
 #include <belay/process/detail/child.hpp>
 #include <belay/process/detail/ending_fsm.hpp>
+#include <belay/process/detail/envelope.hpp>
 #include <belay/process/detail/launch.hpp>
 #include <belay/process/exit_report.hpp>
 
@@ -17,6 +18,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,8 +48,11 @@ public:
 
     BELAY_DECL void watch();
 
-    /// Takes a line to be written, which is done at the next `flush`.
-    void queue(std::string_view line) { unwritten_ += line; }
+    /// Takes a request to be written, which is done at the next `flush`.
+    void queue(std::uint64_t id, std::string_view event)
+    {
+        append_envelope(unwritten_, id, "event", event);
+    }
 
     /// Writes what the pipe takes, the rest when it takes more. Returns false when nobody reads it any more.
     BELAY_DECL bool flush();

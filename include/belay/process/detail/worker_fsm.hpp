@@ -124,9 +124,9 @@ private:
     state state_ = state::none;
     bool closed_ = false;
     std::deque<request_state> waiting_;
-    std::vector<request_state> in_flight_;  // in the order of their ids
-    std::uint64_t sent_ = 0;                // to this child; the last id
-    unsigned failures_ = 0;                 // of children since the last answer
+    std::deque<request_state> in_flight_;  // in the order of their ids
+    std::uint64_t sent_ = 0;               // to this child; the last id
+    unsigned failures_ = 0;                // of children since the last answer
     time_point not_before_ = time_point::min();
     std::optional<time_point> busy_since_;
     std::optional<time_point> idle_since_;

@@ -93,24 +93,22 @@ private:
     std::string_view rest_;
 };
 
-BELAY_DECL std::string write_envelope(std::uint64_t id, std::string_view member,
-                                      std::string_view value)
+BELAY_DECL void append_envelope(std::string& to, std::uint64_t id, std::string_view member,
+                                std::string_view value)
 {
-    std::string line;
-    line.reserve(value.size() + 48);
-    line += "{\"id\":";
-    line += std::to_string(id);
+    to += "{\"id\":";
+    to += std::to_string(id);
     if (!value.empty()) {
-        line += ",\"";
-        line += member;
-        line += "\":";
-        const auto begin = static_cast<std::ptrdiff_t>(line.size());
-        line += value;
+        to += ",\"";
+        to += member;
+        to += "\":";
+        const std::size_t begin = to.size();
+        to += value;
         for (const char end : {'\r', '\n'})
-            std::replace(line.begin() + begin, line.end(), end, ' ');
+            for (auto at = to.find(end, begin); at != to.npos; at = to.find(end, at + 1))
+                to[at] = ' ';
     }
-    line += "}\n";
-    return line;
+    to += "}\n";
 }
 
 BELAY_DECL checked<envelope> read_envelope(std::string_view line, std::string_view member)

@@ -48,7 +48,7 @@ public:
             if (std::string why = flush(); !why.empty()) return why;
         const auto begun = std::chrono::steady_clock::now();
         try {
-            ready_ += write_envelope(request->id, "result", answer_(request->value));
+            append_envelope(ready_, request->id, "result", answer_(request->value));
         } catch (const std::exception& thrown) {
             return "request " + std::to_string(request->id) + ": " + thrown.what();
         } catch (...) {

@@ -206,8 +206,7 @@ BELAY_DECL void worker_op::obey(worker_step step)
             again = true;
             continue;
         }
-        for (const auto& one : step.send)
-            child_->queue(write_envelope(one.id, "event", pending_.at(one.which).event));
+        for (const auto& one : step.send) child_->queue(one.id, pending_.at(one.which).event);
         if (!step.send.empty() && !write_soon()) {
             step = fsm_.hung_up(time_.now());
             again = true;
