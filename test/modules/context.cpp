@@ -68,7 +68,7 @@ struct recorder final : modules::agent {
         }
     };
 
-    std::string cwd() const override { return "/work"; }
+    std::string cwd() const override { return "/project"; }
     std::shared_ptr<const session_manager> session() const override
     {
         return std::make_shared<kept_session>();
@@ -202,7 +202,7 @@ BOOST_FIXTURE_TEST_SUITE(handler_context_suite, with_agent)
 
 BOOST_AUTO_TEST_CASE(it_shows_the_agent_as_it_is_now)
 {
-    BOOST_TEST(here->cwd() == "/work");
+    BOOST_TEST(here->cwd() == "/project");
     BOOST_TEST(*here->session()->session_file() == "/s/1.jsonl");
     BOOST_TEST(here->models()->find("p", "big")->id == "big");
     BOOST_TEST(!here->models()->find("q", "big"));

@@ -163,6 +163,26 @@ BOOST_AUTO_TEST_CASE(a_module_of_another_build_is_not_called_and_both_builds_are
                    build_id + "\"");
 }
 
+BOOST_AUTO_TEST_CASE(a_module_that_shares_nothing_with_its_host_is_not_called)
+{
+    BOOST_TEST(why_not(library("own_copy")) ==
+               failed +
+                   "it would have its own copy of what it must share with its host: link the "
+                   "host with -rdynamic (CMake: ENABLE_EXPORTS), and compile neither with "
+                   "hidden visibility");
+}
+
+BOOST_AUTO_TEST_CASE(a_module_may_have_a_pipe_of_its_own)
+{
+    load({library("pipes")});
+    std::string reason;
+    runner->async_emit(tool_call{},
+                       [&](error_code, const tool_call::outcome& said) { reason = said.reason; });
+    io.restart();
+    io.run();
+    BOOST_TEST(reason == "it came");
+}
+
 BOOST_AUTO_TEST_CASE(a_factory_that_throws_is_an_error_and_leaves_nothing_behind)
 {
     BOOST_TEST(why_not(library("throws")) == failed + "init");

@@ -32,6 +32,10 @@ struct load_result {
 /// than its host (`build_id`), or whose factory throws, is an entry in `errors`, and the operator
 /// channel hears of it; the others are loaded. A path that is there twice is loaded twice.
 ///
+/// Host and module must share what is inline, and so the host has to export its symbols: link it with
+/// `-rdynamic` (CMake: the property ENABLE_EXPORTS; Meson: `export_dynamic`), and compile neither with
+/// hidden visibility. Otherwise no module is loaded, and the error says so.
+///
 /// A library is opened once for the whole process, and never closed: a handler that was abandoned, or a
 /// timer of its own, may call into it long after its runner is gone. To load a new build of a module,
 /// give it a new path.

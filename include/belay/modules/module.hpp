@@ -32,7 +32,17 @@ struct module_record {
     const char* magic;       ///< `module_magic`
     const char* built_with;  ///< `build_id` of the module; it must be that of the host
     void (*factory)(api&);
+    const void* shared;  ///< the address of `detail::shared`; it must be that of the host
 };
+
+namespace detail {
+
+// There is one for host and module together, unless the host does not export its symbols. Then each has
+// its own copy of all that is inline: also of what Asio keeps for each thread, and a socket or a pipe
+// of the module's own would crash the host.
+inline char shared = 0;
+
+}  // namespace detail
 
 #define BELAY_DETAIL_TEXT(x) #x
 #define BELAY_DETAIL_TEXT_OF(x) BELAY_DETAIL_TEXT(x)
@@ -55,12 +65,13 @@ inline constexpr const char* build_id = "belay " BELAY_VERSION_STRING ", Boost "
 /// Makes a shared library a module. `factory` is a function `void(belay::modules::api&)`; what it
 /// throws is an error of loading, and undoes what it has registered. Once in a library, at namespace
 /// scope. The library is never unloaded.
-#define BELAY_MODULE(factory)                                                               \
-    extern "C" {                                                                            \
-    extern __attribute__((visibility("default")))                                           \
-    const belay::modules::module_record belay_module;                                       \
-    const belay::modules::module_record belay_module = {belay::modules::module_magic,       \
-                                                        belay::modules::build_id, factory}; \
+#define BELAY_MODULE(factory)                                                              \
+    extern "C" {                                                                           \
+    extern __attribute__((visibility("default")))                                          \
+    const belay::modules::module_record belay_module;                                      \
+    const belay::modules::module_record belay_module = {belay::modules::module_magic,      \
+                                                        belay::modules::build_id, factory, \
+                                                        &belay::modules::detail::shared};  \
     }
 
 #endif

@@ -79,6 +79,11 @@ inline module_factory exported_factory(const std::string& path)
         throw std::runtime_error("it was built with \"" + std::string(found.built_with) +
                                  "\", and its host with \"" + build_id + "\"");
     }
+    if (found.shared != &shared) {
+        throw std::runtime_error(
+            "it would have its own copy of what it must share with its host: link the host with "
+            "-rdynamic (CMake: ENABLE_EXPORTS), and compile neither with hidden visibility");
+    }
     return found.factory;
 }
 
