@@ -3,8 +3,6 @@
 
 #include <belay/modules/module.hpp>
 
-#include "input.hpp"
-
 using namespace belay::modules;
 
 namespace {
@@ -15,8 +13,8 @@ void context_filter(api& api)
         boost::json::array filtered;
         for (const auto& message : event.messages) {
             const auto& fields = message.as_object();
-            const bool debug_only = text_at(fields, "role") == "custom" &&
-                                    text_at(fields, "customType") == "debug-only";
+            const bool debug_only = text_in(fields, "role") == "custom" &&
+                                    text_in(fields, "customType") == "debug-only";
             if (!debug_only) filtered.push_back(message);
         }
         return context::result{.messages = std::move(filtered)};

@@ -2,8 +2,6 @@
 
 #include <belay/modules/module.hpp>
 
-#include "input.hpp"
-
 using namespace belay::modules;
 
 namespace {
@@ -12,7 +10,7 @@ void guard(api& api)
 {
     api.on<tool_call>([](const tool_call& event) -> std::optional<belay::block> {
         if (event.tool_name == "bash" &&
-            text_at(event.input, "command").find("rm -rf") != std::string::npos) {
+            text_in(event.input, "command").find("rm -rf") != std::string::npos) {
             return belay::block{"blocked by policy"};
         }
         return std::nullopt;

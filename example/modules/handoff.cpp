@@ -4,12 +4,10 @@
 #include <belay/modules/module.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 
 using namespace belay::modules;
-using boost::asio::use_awaitable;
 
 namespace {
 
@@ -24,7 +22,7 @@ void handoff(api& api)
     api.register_command(
         "handoff", "Create a new session with setup message",
         [](const command&, command_context here) -> boost::asio::awaitable<void> {
-            co_await here.async_wait_for_idle(use_awaitable);
+            co_await here.async_wait_for_idle();
             new_session_options options;
             options.parent_session = here.session()->session_file();
             options.setup = [](session_writer& session) {
@@ -34,7 +32,7 @@ void handoff(api& api)
                     {"timestamp", milliseconds_now()},
                 });
             };
-            co_await here.async_new_session(std::move(options), use_awaitable);
+            co_await here.async_new_session(std::move(options));
         });
 }
 

@@ -2,7 +2,6 @@
 
 #include <belay/modules/module.hpp>
 
-#include "input.hpp"
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -27,7 +26,7 @@ void protected_paths(api& api)
     api.on<tool_call>(
         [](const tool_call& event, handler_context here) -> std::optional<belay::block> {
             if (event.tool_name != "write" && event.tool_name != "edit") return std::nullopt;
-            const auto path = text_at(event.input, "path");
+            const std::string path(text_in(event.input, "path"));
             if (!is_protected(path)) return std::nullopt;
             here.ui().notify("Blocked " + event.tool_name + " to " + path, notice::warning);
             return belay::block{"Path \"" + path + "\" is protected"};

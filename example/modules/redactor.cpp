@@ -2,7 +2,6 @@
 
 #include <belay/modules/module.hpp>
 
-#include "input.hpp"
 #include <algorithm>
 
 using namespace belay::modules;
@@ -32,8 +31,8 @@ void redactor(api& api)
         auto content = event.content;
         for (auto& chunk : content) {
             auto& fields = chunk.as_object();
-            if (text_at(fields, "type") != "text") continue;
-            fields["text"] = redacted(text_at(fields, "text"));
+            if (text_in(fields, "type") != "text") continue;
+            fields["text"] = redacted(text_in(fields, "text"));
         }
         return tool_result::result{.content = std::move(content)};
     });

@@ -4,10 +4,8 @@
 #include <belay/modules/module.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 using namespace belay::modules;
-using boost::asio::use_awaitable;
 
 namespace {
 
@@ -32,9 +30,9 @@ void rewind(api& api)
             const auto entry = last_prompt(*here.session());
             if (entry.empty()) co_return here.ui().notify("There is nothing to take back");
             const std::vector<select_option> ways = {{"rewind", "in a new session"}, {"stay", ""}};
-            const auto chosen = co_await here.ui().async_select("Take back?", ways, use_awaitable);
+            const auto chosen = co_await here.ui().async_select("Take back?", ways);
             if (chosen != "rewind") co_return;
-            const auto changed = co_await here.async_branch(entry, use_awaitable);
+            const auto changed = co_await here.async_branch(entry);
             if (!changed.cancelled) here.ui().notify("Taken back");
         });
     api.register_command(
@@ -42,13 +40,12 @@ void rewind(api& api)
         [](const command& given, command_context here) -> boost::asio::awaitable<void> {
             auto entry = given.arguments;
             if (entry.empty()) {
-                const auto named =
-                    co_await here.ui().async_input("Which entry?", "entry_1", use_awaitable);
+                const auto named = co_await here.ui().async_input("Which entry?", "entry_1");
                 entry = named.value_or("");
             }
             if (entry.empty()) co_return;
             const navigate_options how{.summarize = true};
-            co_await here.async_navigate_tree(entry, how, use_awaitable);
+            co_await here.async_navigate_tree(entry, how);
         });
 }
 
