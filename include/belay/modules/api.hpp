@@ -126,9 +126,7 @@ public:
             std::move(arguments), std::move(options));
     }
 
-    /// The runner's executor. In a shared library, timers and coroutines work on it. A socket or a pipe of
-    /// the module's own needs a host that exports its symbols (ENABLE_EXPORTS in CMake, export_dynamic in
-    /// Meson), since otherwise each of the two has an Asio of its own; `async_exec` does not.
+    /// The runner's executor.
     boost::asio::any_io_executor get_executor() const noexcept { return link_->executor(); }
 
     /// How the module is called in errors: its path, or the name that it was added with.

@@ -142,15 +142,15 @@ struct session_compact {
     bool from_extension = false;  ///< a handler supplied the compaction
 };
 
+/// A summary of what is left behind in the session's tree, used only if the person asked for one.
+struct branch_summary {
+    std::string summary{};
+    std::optional<boost::json::value> details{};
+};
+
 /// The person is about to go to another place in the session's tree.
 struct session_before_tree {
     static constexpr std::string_view event_name = "session_before_tree";
-
-    /// A summary of what is left behind, used only if the person asked for one.
-    struct branch_summary {
-        std::string summary{};
-        std::optional<boost::json::value> details{};
-    };
 
     struct result {
         static constexpr std::string_view name = "result";
