@@ -29,6 +29,7 @@
 //   mark FILE            append its pid, the time and a sequence number to FILE
 //   rendezvous DIR N     wait until N probes have checked in to DIR
 //   close-out            close stdout
+//   widen-out            give stdout, a pipe, room for 1 MiB
 //   once FILE N          skip the next N arguments if FILE exists, else make it
 //   worker               take one line {"id":N,"event":"MODES"} of stdin after the other, and do what its
 //                        modes say; they are separated by blanks
@@ -427,6 +428,8 @@ void run(const std::vector<std::string>& words, line_request request)
             rendezvous(directory, static_cast<int>(number()));
         } else if (mode == "close-out")
             ::close(1);
+        else if (mode == "widen-out")
+            ::fcntl(1, F_SETPIPE_SZ, 1024 * 1024);
         else if (mode == "once") {
             const std::string file = next();
             const long count = number();

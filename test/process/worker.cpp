@@ -28,6 +28,7 @@
 #include <optional>
 #include <string>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -741,6 +742,26 @@ BOOST_AUTO_TEST_CASE(what_a_program_had_answered_before_it_crashed_counts)
     for (int i = 0; i < 20; ++i) BOOST_TEST(!ask_once(probe_worker(), "answer exit 7").error);
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_that_is_still_in_the_pipe_at_the_end_counts)
+{
+    asio::io_context loop;
+    worker_options options = probe_worker();
+    options.limits.out = process::no_limit;
+    worker whom(loop.get_executor(), std::move(options));
+    outcome said;
+    whom.async_request(event("widen-out raw " + hex("{\"id\":1,\"result\":\"") +
+                             " out 200000 raw " + hex("\"}\n") + " exit 7"),
+                       20s, into{&said});
+    BOOST_REQUIRE(eventually([] {
+        siginfo_t info{};
+        ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+        return info.si_pid != 0;
+    }));
+    run_until(loop, [&] { return said.is_done(); });
+    BOOST_TEST(!said.error);
+    BOOST_TEST(said.reply.result.size() == 200002U);
+}
+
 BOOST_AUTO_TEST_CASE(a_line_without_its_end_is_no_answer)
 {
     const outcome said = ask_once(probe_worker(), "raw " + hex("{\"id\":1}") + " exit 5");
@@ -802,7 +823,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_closes_its_stdin_harms_nobody)
     options.grace = 20ms;
     worker whom(loop.get_executor(), std::move(options));
     outcome results[2];
-    BOOST_TEST(!ask(loop, whom, "close-in answer sleep 300").error);
+    BOOST_TEST(!ask(loop, whom, "close-in answer sleep " + forever).error);
     for (outcome& one : results) whom.async_request(event("answer"), 20s, into{&one});
     run_until(loop, [&] { return results[1].is_done(); });
     for (const outcome& one : results) BOOST_TEST(!one.error);
@@ -952,7 +973,7 @@ BOOST_AUTO_TEST_CASE(a_destroyed_event_loop_leaves_no_child_and_no_handler)
     worker_options options = probe_worker({"ignore-term", "mark", file});
     worker whom(loop->get_executor(), std::move(options));
     for (int i = 0; i < 3; ++i)
-        whom.async_request(event("sleep " + forever), 20s,
+        whom.async_request(event("sleep " + forever), std::nullopt,
                            [alive](error_code, const worker_reply&) { BOOST_ERROR("completed"); });
     run_until(*loop, [&] { return pids_in(file).size() == 1; });
     loop.reset();
