@@ -387,4 +387,19 @@ BOOST_AUTO_TEST_CASE(the_documented_times_are_the_defaults)
     BOOST_TEST((runner_options().shutdown_timeout == 2s));
 }
 
+BOOST_AUTO_TEST_CASE(a_shutdown_waits_for_each_for_as_long_as_it_may_take)
+{
+    module_host patient({.shutdown_timeout = 100h});
+    const owed<session_shutdown> slow;
+    patient.add("a", [&](api& its) { its.on<session_shutdown>(slow.handler()); });
+    const auto ended = patient.start(session_shutdown{});
+    patient.time.advance(99h);
+    patient.poll();
+    BOOST_TEST(!ended->has_value());
+    (**slow.kept)();
+    patient.poll();
+    BOOST_REQUIRE(ended->has_value());
+    BOOST_TEST((*ended)->failures.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -118,8 +118,8 @@ BELAY_DECL void runner_state::shut_down(
     auto done = [failures, handler = std::move(handler)](error_code ec, std::size_t) mutable {
         std::move(handler)(ec, std::move(*failures));
     };
-    // Each handler has its own time, so this is never over.
-    constexpr std::chrono::hours for_ever{24};
+    // Each handler has its own time.
+    constexpr auto for_ever = std::chrono::milliseconds::max();
     auto group = chain.group();
     group.async_drain(for_ever, boost::asio::bind_cancellation_slot(
                                     slot, boost::asio::bind_executor(where, std::move(done))));
