@@ -1036,7 +1036,7 @@ class modules(Case):
 
     def test_a_person_at_a_terminal_answers_dialogs(self):
         script = self.script(turn("Go.", {"calls": [call("bash", command="rm -rf no; echo one"), call("bash", command="rm -rf no; echo two")]},
-                                  "Well."), turn("/rewind"))
+                                  "Well."), turn("/rewind"), turn("/goto"))
         try:
             person, terminal = pty.openpty()
         except OSError:
@@ -1045,14 +1045,15 @@ class modules(Case):
                                          stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, "NO_COLOR": "1"})
         os.close(terminal)
         shown = b""
+        at = 0  # what comes before was looked for
         def read_until(part):
-            nonlocal shown
-            at = len(shown)
+            nonlocal shown, at
             deadline = time.monotonic() + 60
             while part not in shown[at:] and time.monotonic() < deadline:
                 if select.select([person], [], [], 1)[0]:
                     shown += os.read(person, 4096)
             self.assertIn(part, shown[at:])
+            at = shown.index(part, at) + len(part)
 
         read_until(b"(yes or no)")
         os.write(person, b"yes\n")
@@ -1061,6 +1062,9 @@ class modules(Case):
         read_until(b"2 stay")
         os.write(person, b"1\n")
         read_until(b"Taken back")
+        read_until(b"Which entry?")
+        os.write(person, b"entry_9\n")
+        read_until(b"there is no entry entry_9")
         self.assertEqual(agent_process.wait(timeout=60), 0)
         os.close(person)
         text = shown.decode().replace("\r", "")
