@@ -203,4 +203,62 @@ BOOST_AUTO_TEST_CASE(an_event_loop_that_is_destroyed_drops_the_call)
     (*kept)("nobody hears it");
 }
 
+BOOST_AUTO_TEST_CASE(a_cancellation_that_comes_before_the_answer_is_there_ends_it)
+{
+    asio::cancellation_signal stop;
+    const auto what =
+        call(keeps, {.if_cut = std::make_exception_ptr(my_error("cut"))}, stop.slot());
+    bool told = false;
+    kept->get_cancellation_slot().assign([&](asio::cancellation_type) { told = true; });
+    stop.emit(asio::cancellation_type::terminal);
+    (*kept)("answer");  // on its way when the cancellation arrives
+    poll();
+    BOOST_REQUIRE(what->has_value());
+    BOOST_TEST((*what)->message() == "cut");
+    BOOST_TEST(!told);  // it had answered
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_counts_that_comes_right_before_the_time_is_over)
+{
+    const auto what = call(keeps, {.timeout = 5ms});
+    (*kept)("answer");
+    time.advance(5ms);
+    poll();
+    BOOST_REQUIRE(what->has_value());
+    BOOST_TEST((*what)->answer == "answer");
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_is_over_keeps_nothing)
+{
+    for (const bool answers : {true, false}) {
+        const auto held = std::make_shared<int>();
+        asio::cancellation_signal stop;
+        const auto what =
+            call([this, held](int, text_reply reply) { kept.emplace(std::move(reply)); }, {},
+                 stop.slot());
+        BOOST_TEST(held.use_count() > 1);
+        if (answers) {
+            (*kept)("answer");
+        } else {
+            stop.emit(asio::cancellation_type::terminal);
+        }
+        poll();
+        BOOST_TEST(what->has_value());
+        kept.reset();
+        poll();
+        BOOST_TEST(held.use_count() == 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_after_a_cancellation_may_come_after_the_loop_has_gone)
+{
+    asio::cancellation_signal stop;
+    const auto what = call(keeps, {}, stop.slot());
+    stop.emit(asio::cancellation_type::terminal);
+    poll();
+    BOOST_TEST(what->has_value());
+    io.reset();
+    (*kept)("nobody hears it");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
