@@ -248,6 +248,14 @@ BOOST_AUTO_TEST_CASE(an_agent_that_overrides_nothing_is_idle_and_empty)
     commanded->async_new_session(
         {}, [&](std::exception_ptr, session_change change) { cancelled = change.cancelled; });
     bare.poll();
+    std::vector<bool> changes;
+    const auto note = [&](const std::exception_ptr& why, session_change change) {
+        changes.push_back(!why && !change.cancelled);
+    };
+    commanded->async_branch("e1", note);
+    commanded->async_navigate_tree("e1", {}, note);
+    bare.poll();
+    BOOST_TEST(changes == std::vector<bool>(2, true), boost::test_tools::per_element());
     BOOST_TEST(idle);
     BOOST_TEST(!cancelled.value_or(true));
 }
@@ -336,6 +344,46 @@ BOOST_AUTO_TEST_CASE(it_goes_to_another_place_of_the_tree)
     poll();
     BOOST_TEST(!cancelled.value_or(true));
     BOOST_TEST(host->log == strings{"go to e7 with a summary"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_command_waits_for_can_be_cancelled_and_then_did_not_happen)
+{
+    struct never_idle final : modules::agent {
+        void wait_for_idle(host_reply<bool> reply) override { waiting.emplace(std::move(reply)); }
+        std::optional<host_reply<bool>> waiting;
+    };
+    const auto busy = std::make_shared<never_idle>();
+    module_host it({.agent = busy});
+    std::optional<command_context> where;
+    it.add("it", [&](api& mine) {
+        mine.register_command("c", "",
+                              [&](const command&, const command_context& own) { where = own; });
+    });
+    it.runner->async_run_command("/c", [](error_code, bool) {});
+    it.poll();
+    asio::cancellation_signal stop;
+    std::exception_ptr why;
+    bool idle = true;
+    where->async_wait_for_idle(
+        asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr thrown, bool is) {
+            why = std::move(thrown);
+            idle = is;
+        }));
+    it.poll();
+    stop.emit(asio::cancellation_type::terminal);
+    it.poll();
+    BOOST_REQUIRE(why);
+    BOOST_TEST(!idle);
+    try {
+        std::rethrow_exception(why);
+    } catch (const boost::system::system_error& thrown) {
+        BOOST_TEST((thrown.code() == errc::cancelled));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_change_of_session_that_nobody_made_did_not_happen)
+{
+    BOOST_TEST(session_change().cancelled);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -465,6 +513,21 @@ BOOST_AUTO_TEST_CASE(the_rest_is_passed_on_as_it_is)
     BOOST_TEST(ui.theme() == (json::object{{"accent", "blue"}}));
     BOOST_TEST(person->asked == (strings{"careful (error)", "k=\x1b[31mred", "k=(none)"}),
                boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_is_of_the_person_that_it_was_given_to)
+{
+    const auto patient = here->ui();
+    (void)patient.within(5s);
+    std::optional<bool> said;
+    patient.async_confirm("t", "m", [&](const std::exception_ptr&, bool yes) { said = yes; });
+    poll();
+    time.advance(24h);
+    poll();
+    BOOST_TEST(!said.has_value());
+    (*person->waiting)(true);
+    poll();
+    BOOST_TEST(said.value_or(false));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

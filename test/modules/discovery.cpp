@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(features_that_are_on_add_to_a_plugins_entries)
 {
     for (const auto* path : {"p/b.so", "p/x.so", "p/y.so", "p/h.so"}) file(path);
     auto& installed = add_plugin("p", R"({"extensions":["b.so"],"features":{
-        "y":{"extensions":["y.so"]},"x":{"default":true,"extensions":["x.so"],"hooks":"h.so"}}})");
+        "y":{"default":false,"extensions":["y.so"]},"x":{"default":true,"extensions":["x.so"],"hooks":"h.so"}}})");
     BELAY_TEST_LIST(find(), "p/b.so", "p/x.so", "p/h.so");
     installed.enabled_features = strings{"x", "y", "unknown"};
     BELAY_TEST_LIST(find(), "p/b.so", "p/y.so", "p/x.so", "p/h.so");

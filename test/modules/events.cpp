@@ -212,6 +212,15 @@ BOOST_AUTO_TEST_CASE(a_dispatch_that_came_to_nothing_allows_nothing)
     BOOST_TEST(last_result<session_before_switch::result>().cancelled);
 }
 
+BOOST_AUTO_TEST_CASE(a_block_counts_also_of_a_module_without_a_name)
+{
+    chain<tool_call> handlers;
+    handlers.add({}, [](const tool_call&) { return block{"no"}; });
+    const auto said = handlers.dispatch({});
+    BOOST_TEST(!said.allowed);
+    BOOST_TEST(said.reason == "no");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(tool_result_event)
@@ -279,6 +288,16 @@ BOOST_AUTO_TEST_CASE(a_handler_that_throws_has_no_opinion)
     const auto said = handlers.dispatch({});
     BOOST_TEST(said.overridden);
     BOOST_TEST(said.details == json::value(1));
+}
+
+BOOST_AUTO_TEST_CASE(null_details_are_an_override_that_later_handlers_see)
+{
+    chain<tool_result> handlers;
+    handlers.add({}, [](const tool_result&) { return tool_result::result{.details = nullptr}; });
+    handlers.add({}, [](const tool_result& event) { BOOST_TEST(event.details.is_null()); });
+    const auto said = handlers.dispatch({.details = 1});
+    BOOST_TEST(said.overridden);
+    BOOST_TEST(said.details.is_null());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -423,6 +442,21 @@ BOOST_AUTO_TEST_CASE(a_compacting_result_is_not_merged_and_stops_nobody)
     BOOST_REQUIRE(said.said.has_value());
     BOOST_TEST(!said.said->prompt.has_value());
     BOOST_TEST(*said.said->context == strings{"c"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(who_cancels_is_told_with_it_and_what_was_said_before_is_gone)
+{
+    chain<session_before_tree> handlers;
+    handlers.add({.name = "a"}, [](const session_before_tree&) {
+        return session_before_tree::result{.summary = branch_summary{.summary = "S"}};
+    });
+    handlers.add({.name = "b"}, [](const session_before_tree&) {
+        return session_before_tree::result{.cancel = true};
+    });
+    const auto said = handlers.dispatch({});
+    BOOST_TEST(said.cancelled);
+    BOOST_TEST(said.decided_by == "b");
+    BOOST_TEST(!said.said->summary.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -154,6 +154,16 @@ BOOST_AUTO_TEST_CASE(one_that_exits_by_itself_when_it_is_told_to_has_its_status)
     BOOST_TEST(it.result.code == 7);
 }
 
+BOOST_AUTO_TEST_CASE(one_that_will_not_go_is_killed_all_the_same)
+{
+    const auto it =
+        sh("trap '' TERM; printf part; while :; do sleep 0.05; done", {.timeout = 300ms});
+    BOOST_TEST(!it.ec);
+    BOOST_TEST(it.result.killed);
+    BOOST_TEST(it.result.code == 0);
+    BOOST_TEST(it.result.out == "part");
+}
+
 BOOST_AUTO_TEST_CASE(a_timeout_that_is_not_positive_is_none)
 {
     for (const auto limit : {0ms, -1ms}) {
@@ -221,6 +231,27 @@ BOOST_AUTO_TEST_CASE(a_module_may_run_a_program_also_while_it_is_loaded)
     host.io.restart();
     host.io.run();
     BOOST_TEST(out.value_or("") == "hello\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_executed_is_passed_over_on_path)
+{
+    struct changed_path {
+        explicit changed_path(const std::string& to) { ::setenv("PATH", to.c_str(), 1); }
+        changed_path(const changed_path&) = delete;
+        changed_path& operator=(const changed_path&) = delete;
+        ~changed_path() { ::setenv("PATH", before.c_str(), 1); }
+        std::string before = std::getenv("PATH");
+    };
+    namespace fs = std::filesystem;
+    fs::create_directories(here.path / "1" / "mine");  // a folder
+    fs::create_directories(here.path / "2");
+    fs::create_directories(here.path / "3");
+    here.script("2/mine", "echo not this");
+    fs::permissions(here.path / "2" / "mine", fs::perms::owner_read);
+    here.script("3/mine", "echo mine");
+    const auto in = [&](const char* name) { return (here.path / name).string(); };
+    const changed_path path(in("1") + ":" + in("2") + ":" + in("3"));
+    BOOST_TEST(run("mine", {}).result.out == "mine\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

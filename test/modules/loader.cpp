@@ -1,3 +1,4 @@
+#include <belay/modules/discovery.hpp>
 #include <belay/modules/loader.hpp>
 #include <belay/modules/module.hpp>
 
@@ -279,6 +280,12 @@ BOOST_AUTO_TEST_CASE(a_library_stays_open_when_its_runner_and_event_loop_are_gon
         BOOST_TEST(short_lived.load({library("no_module")}).errors.size() == 1u);
     }
     BOOST_TEST(open_library(library("no_module")).handle != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_tilde_is_the_home_directory_also_of_a_path_that_is_loaded)
+{
+    BOOST_TEST(
+        why_not("~/belay_gone.so").starts_with(failed + home_directory() + "/belay_gone.so: "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -144,4 +144,38 @@ BOOST_AUTO_TEST_CASE(it_sees_how_the_message_is_to_be_shown_and_at_most_ten_line
     BOOST_TEST(lines[10] == "(2 more lines)");
 }
 
+BOOST_AUTO_TEST_CASE(ten_lines_are_shown_without_a_note)
+{
+    add("a", [&](api& its) {
+        its.register_message_renderer("note", [](const custom_message&, const render_options&) {
+            return strings(10, "line");
+        });
+    });
+    BOOST_TEST(runner->render({.custom_type = "note"}) == strings(10, "line"),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_leaves_it_leaves_it_to_the_card_and_to_no_other_module)
+{
+    add("a", [&](api& its) {
+        its.register_message_renderer(
+            "note", [](const auto&, const auto&) { return std::optional<strings>(); });
+    });
+    add("b", [&](api& its) {
+        its.register_message_renderer(
+            "note", [](const auto&, const auto&) { return strings{"not asked"}; });
+    });
+    BOOST_TEST(runner->render({.custom_type = "note", .content = "x"}) == (strings{"note", "x"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_renderer_is_refused)
+{
+    const auto refused = runner->add(
+        "a", [](api& its) { its.register_message_renderer("note", message_renderer()); });
+    BOOST_REQUIRE(!refused);
+    BOOST_TEST(refused.error().message ==
+               "Failed to load extension: the renderer of note is empty");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -296,6 +296,104 @@ BOOST_AUTO_TEST_CASE(a_channel_that_throws_is_contained)
     BOOST_TEST(!other.add("bad", throws("init")));
 }
 
+BOOST_AUTO_TEST_CASE(a_listener_may_remove_another_and_the_rest_still_hear)
+{
+    strings heard;
+    error_subscription second;
+    runner->on_error([&](const handler_error&) {
+        heard.emplace_back("first");
+        second.unsubscribe();
+    });
+    second = runner->on_error([&](const handler_error&) { heard.emplace_back("second"); });
+    runner->on_error([&](const handler_error&) { heard.emplace_back("third"); });
+    add("a", [](api& its) {
+        its.on<turn_start>([](const turn_start&) { throw std::runtime_error("x"); });
+    });
+    emit(turn_start{});
+    heard.clear();
+    emit(turn_start{});
+    BOOST_TEST(heard == (strings{"first", "third"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_module_registers_nothing_afterwards)
+{
+    std::optional<api> kept;
+    BOOST_TEST(!runner->add("bad", [&](api& its) {
+        kept = its;
+        throw std::runtime_error("init");
+    }));
+    BOOST_CHECK_THROW(kept->register_command("c", "", [](const command&) {}), std::logic_error);
+    BOOST_CHECK_THROW(
+        kept->register_message_renderer("t", [](const auto&, const auto&) { return strings{"x"}; }),
+        std::logic_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_shutdown_can_be_cancelled)
+{
+    const owed<session_shutdown> slow;
+    add("a", [&](api& its) { its.on<session_shutdown>(slow.handler()); });
+    asio::cancellation_signal stop;
+    std::optional<error_code> ended;
+    runner->async_emit(session_shutdown{},
+                       asio::bind_cancellation_slot(
+                           stop.slot(), [&](error_code ec, const notified&) { ended = ec; }));
+    poll();
+    BOOST_TEST(!ended.has_value());
+    stop.emit(asio::cancellation_type::terminal);
+    poll();
+    BOOST_REQUIRE(ended.has_value());
+    BOOST_TEST((*ended == errc::cancelled));
+}
+
+BOOST_AUTO_TEST_CASE(the_hosts_own_sink_sees_every_handler_of_events_and_commands)
+{
+    struct sink final : trace_sink {
+        void on_span(const trace_span& span) noexcept override
+        {
+            seen.push_back(std::string(span.event) + " " + span.handler.name +
+                           (span.handler.from == origin::extension ? "" : " of the config") +
+                           (span.failed != nullptr ? " failed" : ""));
+        }
+        strings seen;
+    } spans;
+    module_host it({.trace = &spans});
+    it.add("a", [](api& its) {
+        its.on<turn_start>([](const turn_start&) { throw std::runtime_error("x"); });
+        its.on<turn_start>([](const turn_start&) {});
+        its.on<session_shutdown>([](const session_shutdown&) {});
+        its.register_command("c", "", [](const command&) {});
+    });
+    it.emit(turn_start{});
+    it.runner->async_run_command("/c", [](error_code, bool) {});
+    it.poll();
+    it.emit(session_shutdown{});
+    BOOST_TEST(spans.seen == (strings{"turn_start a failed", "turn_start a", "command command:c",
+                                      "session_shutdown a"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_channel_a_failure_is_only_returned)
+{
+    modules::runner other(io.get_executor());
+    BOOST_TEST(!other.add("bad", throws("init")));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_failed_module_registered_is_destroyed_also_if_it_keeps_its_api)
+{
+    const auto held = std::make_shared<int>();
+    std::optional<api> kept;
+    BOOST_TEST(!runner->add("bad", [&](api& its) {
+        kept = its;
+        its.on<turn_start>([held](const turn_start&) {});
+        its.register_command("c", "", [held](const command&) {});
+        its.register_message_renderer(
+            "t", [held](const auto&, const auto&) { return std::optional<strings>(); });
+        BOOST_TEST(held.use_count() > 3);
+        throw std::runtime_error("init");
+    }));
+    BOOST_TEST(held.use_count() == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(runner_time, short_times)
@@ -385,6 +483,46 @@ BOOST_AUTO_TEST_CASE(the_documented_times_are_the_defaults)
 {
     BOOST_TEST((runner_options().handler_timeout == 30s));
     BOOST_TEST((runner_options().shutdown_timeout == 2s));
+}
+
+// Departure 16: it has timed out, also when its answer then arrives.
+BOOST_AUTO_TEST_CASE(a_handler_that_blocks_the_thread_past_its_time_has_timed_out)
+{
+    add("a", [&](api& its) {
+        its.on<tool_call>([&](const tool_call&) {
+            time.advance(41ms);
+            return block{"too late"};
+        });
+        its.on<tool_result>([&](const tool_result&) {
+            time.advance(41ms);
+            return tool_result::result{.is_error = true};
+        });
+        its.on<session_before_switch>([&](const session_before_switch&) {
+            time.advance(41ms);
+            return session_before_switch::result{.cancel = true};
+        });
+    });
+    BOOST_TEST(emit(tool_call{}).reason == "Extension a timed out after 40ms");
+    BOOST_TEST(!emit(tool_result{}).overridden);
+    const auto said = emit(session_before_switch{});
+    BOOST_TEST(!said.cancelled);
+    BOOST_TEST(!said.said.has_value());
+    BOOST_TEST(errors == (strings{"a | tool_call | a timed out after 40ms",
+                                  "a | tool_result | a timed out after 40ms",
+                                  "a | session_before_switch | a timed out after 40ms"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_that_blocks_the_thread_within_its_time_is_heard)
+{
+    add("a", [&](api& its) {
+        its.on<tool_call>([&](const tool_call&) {
+            time.advance(39ms);
+            return block{"in time"};
+        });
+    });
+    BOOST_TEST(emit(tool_call{}).reason == "in time");
+    BOOST_TEST(errors.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_shutdown_waits_for_each_for_as_long_as_it_may_take)

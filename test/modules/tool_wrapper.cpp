@@ -390,6 +390,20 @@ BOOST_AUTO_TEST_CASE(a_module_that_fails_after_the_tool_changes_nothing)
     BOOST_TEST(errors == strings{"bad | tool_result | bad"}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_tool_has_no_timeout)
+{
+    const slow_tool slow;
+    const auto ended = start_call({.name = "demo", .execute = slow});
+    time.advance(24h);
+    poll();
+    BOOST_TEST(!ended->has_value());
+    BOOST_TEST(!*slow.told_to_stop);
+    (**slow.owed)(text("ok"));
+    poll();
+    BOOST_TEST_REQUIRE(ended->has_value());
+    BOOST_TEST(!(*ended)->thrown);
+}
+
 BOOST_AUTO_TEST_CASE(a_cancellation_passes_as_it_was_thrown_and_no_module_hears_of_it)
 {
     watch();
