@@ -90,6 +90,7 @@ BOOST_AUTO_TEST_CASE(a_string_ends_at_a_terminator_and_not_at_a_bell)
         BOOST_TEST(sanitize_status(begin + "\x1b[31mx\x1b\\y") == "y");
         BOOST_TEST(sanitize_status(begin + "\x1b\x1b\\y") == "y");
         BOOST_TEST(sanitize_status(begin + "\x1b\u009cy") == "y");
+        BOOST_TEST(sanitize_status(begin + "\x1bx\\y") == "");
         BOOST_TEST(sanitize_status("a" + begin + "open") == "a");
     }
 }

@@ -539,6 +539,16 @@ BOOST_FIXTURE_TEST_CASE(a_prompt_shows_why_and_what, asking_host)
                boost::test_tools::per_element());
 }
 
+BOOST_FIXTURE_TEST_CASE(a_prompt_that_a_policy_asks_for_is_not_for_the_tools_reason, asking_host)
+{
+    auto what = demo();
+    what.approval = tool_approval{
+        .tier = tool_tier::exec, .reason = "it looks critical", .always_prompts = true};
+    tools->set_approval({.mode = "yolo", .policies = {{"demo", approval_policy::prompt}}});
+    BOOST_TEST(!run(what).thrown);
+    BOOST_TEST(person->titles == strings{"Allow tool: demo"}, boost::test_tools::per_element());
+}
+
 BOOST_FIXTURE_TEST_CASE(a_tool_that_cannot_say_what_it_is_does_not_run, asking_host)
 {
     watch();
