@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "host.hpp"
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -75,6 +76,37 @@ BOOST_AUTO_TEST_CASE(a_message_goes_where_its_options_say)
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(rendering, module_host)
+
+BOOST_AUTO_TEST_CASE(a_renderer_that_keeps_a_handle_of_its_module_goes_with_the_runner)
+{
+    const auto kept = std::make_shared<int>();
+    add("a", [&](api& its) {
+        its.register_message_renderer("note",
+                                      [its, kept](const custom_message&, const render_options&) {
+                                          return strings{its.name()};
+                                      });
+    });
+    BOOST_TEST(runner->render({.custom_type = "note"}) == strings{"a"},
+               boost::test_tools::per_element());
+    runner.reset();
+    BOOST_TEST(kept.use_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_renderer_may_register_renderers)  // under AddressSanitizer
+{
+    std::optional<api> kept;
+    int calls = 0;
+    const auto other = [](const custom_message&, const render_options&) { return strings{}; };
+    add("a", [&](api& its) {
+        kept = its;
+        its.register_message_renderer("note", [&](const custom_message&, const render_options&) {
+            for (int i = 0; i != 8; ++i) kept->register_message_renderer("other", other);
+            return strings{std::to_string(++calls)};
+        });
+    });
+    BOOST_TEST(runner->render({.custom_type = "note"}) == strings{"1"},
+               boost::test_tools::per_element());
+}
 
 BOOST_AUTO_TEST_CASE(without_a_renderer_a_message_is_its_type_and_its_text)
 {

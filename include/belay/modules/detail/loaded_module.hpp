@@ -52,8 +52,13 @@ public:
     // Its factory has thrown: it is not there, whatever it has kept.
     BELAY_DECL void failed() noexcept;
 
-    // The renderer of that type: of several the last.
-    BELAY_DECL const message_renderer* renderer_of(std::string_view custom_type) const noexcept;
+    // Its runner is going. A renderer may own a handle of this, and so this would own itself.
+    BELAY_DECL void forget_renderers() noexcept;
+
+    // The renderer of that type, of several the last; null if there is none. Owned, since one that is
+    // called may register others.
+    BELAY_DECL std::shared_ptr<const message_renderer> renderer_of(
+        std::string_view custom_type) const noexcept;
 
 private:
     enum class stage : unsigned char { loading, loaded, failed };
@@ -74,7 +79,7 @@ private:
     clock& time_;
     stage stage_ = stage::loading;
     std::vector<std::function<void(runner_state&)>> registered_;  // while it loads
-    std::vector<std::pair<std::string, message_renderer>> renderers_;
+    std::vector<std::pair<std::string, std::shared_ptr<const message_renderer>>> renderers_;
 };
 
 }  // namespace belay::modules::detail

@@ -86,7 +86,8 @@ BELAY_DECL void loaded_module::add_renderer(std::string custom_type, message_ren
 {
     (void)runner();
     if (!renderer) throw std::invalid_argument("the renderer of " + custom_type + " is empty");
-    renderers_.emplace_back(std::move(custom_type), std::move(renderer));
+    renderers_.emplace_back(std::move(custom_type),
+                            std::make_shared<const message_renderer>(std::move(renderer)));
 }
 
 // What the host throws is not the module's fault.
@@ -135,15 +136,20 @@ BELAY_DECL void loaded_module::failed() noexcept
 {
     stage_ = stage::failed;
     registered_.clear();
+    forget_renderers();
+}
+
+BELAY_DECL void loaded_module::forget_renderers() noexcept
+{
     renderers_.clear();
 }
 
-BELAY_DECL const message_renderer* loaded_module::renderer_of(
+BELAY_DECL std::shared_ptr<const message_renderer> loaded_module::renderer_of(
     std::string_view custom_type) const noexcept
 {
     const auto last = std::find_if(renderers_.rbegin(), renderers_.rend(),
                                    [&](const auto& one) { return one.first == custom_type; });
-    return last != renderers_.rend() ? &last->second : nullptr;
+    return last != renderers_.rend() ? last->second : nullptr;
 }
 
 }  // namespace belay::modules::detail

@@ -60,7 +60,10 @@ BELAY_DECL runner_state::runner_state(boost::asio::any_io_executor where, runner
       lines_({executor, time, &errors})
 {}
 
-BELAY_DECL runner_state::~runner_state() = default;
+BELAY_DECL runner_state::~runner_state()
+{
+    for (const auto& one : modules_) one->forget_renderers();
+}
 
 BELAY_DECL checked<void> runner_state::add(std::string name, const module_factory& factory)
 {
@@ -205,8 +208,8 @@ BELAY_DECL std::vector<std::string> runner_state::render(const custom_message& m
                                                          const render_options& how) const
 {
     for (const auto& one : modules_) {
-        const auto* renderer = one->renderer_of(message.custom_type);
-        if (renderer == nullptr) continue;
+        const auto renderer = one->renderer_of(message.custom_type);
+        if (!renderer) continue;
         try {
             if (auto lines = (*renderer)(message, how)) {
                 const auto count = lines->size();
