@@ -276,6 +276,19 @@ BOOST_AUTO_TEST_CASE(listeners_are_called_in_order_and_a_throwing_one_is_contain
     second.unsubscribe();
 }
 
+BOOST_AUTO_TEST_CASE(a_listener_that_an_earlier_one_unsubscribes_is_not_called_any_more)
+{
+    error_subscription second;
+    runner->on_error([&](const handler_error&) { second.unsubscribe(); });
+    second = runner->on_error(
+        [](const handler_error&) { BOOST_ERROR("called after it was unsubscribed"); });
+    add("a", [](api& its) {
+        its.on<turn_start>([](const turn_start&) { throw std::runtime_error("x"); });
+    });
+    emit(turn_start{});
+    BOOST_TEST(errors.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(errors_are_heard_when_they_happen)
 {
     strings seen;
@@ -477,6 +490,32 @@ BOOST_AUTO_TEST_CASE(shutdown_runs_all_at_once_within_its_own_short_time)
     BOOST_TEST((*ended)->failures.size() == 1u);
     BOOST_TEST(errors == (strings{"a | session_shutdown | a timed out after 20ms"}),
                boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_shutdown_has_no_outcome_and_its_handlers_go_on)
+{
+    const owed<session_shutdown> asks;
+    add("a", [&](api& its) {
+        its.on<session_shutdown>([](const session_shutdown&) { throw std::runtime_error("x"); });
+        its.on<session_shutdown>(asks.handler());
+    });
+    asio::cancellation_signal stop;
+    std::optional<error_code> ended;
+    runner->async_emit(session_shutdown{},
+                       asio::bind_cancellation_slot(stop.slot(), [&](error_code ec, notified said) {
+                           ended = ec;
+                           BOOST_TEST(said.failures.empty());
+                       }));
+    poll();
+    stop.emit(asio::cancellation_type::terminal);
+    poll();
+    BOOST_REQUIRE(ended);
+    BOOST_TEST((*ended == errc::cancelled));
+    BOOST_TEST(errors.size() == 1u);
+    time.advance(20ms);
+    poll();
+    BOOST_TEST(errors.size() == 2u);  // it was late all the same
+    asks.kept->reset();
 }
 
 BOOST_AUTO_TEST_CASE(the_documented_times_are_the_defaults)

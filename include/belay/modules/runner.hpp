@@ -104,7 +104,8 @@ public:
     /// `errc::cancelled`, with a default-constructed outcome.
     ///
     /// @par Per-operation cancellation
-    /// Of any type: cancels and abandons the running handler. Emit it where the completion handler runs.
+    /// Of any type: cancels and abandons the running handler; those of `session_shutdown` go on. Emit it
+    /// where the completion handler runs.
     template <module_event E, boost::asio::completion_token_for<void(error_code, outcome_of<E>)>
                                   Token = boost::asio::deferred_t>
     auto async_emit(E event, Token&& token = Token())

@@ -60,6 +60,8 @@ public:
 private:
     using listener = std::function<void(const handler_error&)>;
 
+    BELAY_DECL bool has(unsigned long long id) const noexcept;
+
     trace_sink* next_;
     unsigned long long last_id_ = 0;
     std::vector<std::pair<unsigned long long, std::shared_ptr<const listener>>> listeners_;

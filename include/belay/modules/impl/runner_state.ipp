@@ -25,10 +25,16 @@ BELAY_DECL void error_reporter::remove(unsigned long long id)
     std::erase_if(listeners_, [&](const auto& one) { return one.first == id; });
 }
 
+BELAY_DECL bool error_reporter::has(unsigned long long id) const noexcept
+{
+    return std::ranges::any_of(listeners_, [&](const auto& one) { return one.first == id; });
+}
+
 BELAY_DECL void error_reporter::report(const handler_error& why) noexcept
 {
     const auto now = listeners_;  // a listener may add and remove
     for (const auto& [id, one] : now) {
+        if (!has(id)) continue;
         try {
             (*one)(why);
         } catch (...) {
@@ -119,7 +125,7 @@ BELAY_DECL void runner_state::shut_down(
     const auto slot = boost::asio::get_associated_cancellation_slot(handler);
     const auto where = boost::asio::get_associated_executor(handler, executor);
     auto done = [failures, handler = std::move(handler)](error_code ec, std::size_t) mutable {
-        std::move(handler)(ec, std::move(*failures));
+        std::move(handler)(ec, ec ? notified() : std::move(*failures));
     };
     // Each handler has its own time.
     constexpr auto for_ever = std::chrono::milliseconds::max();
