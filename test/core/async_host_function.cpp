@@ -4,8 +4,10 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "../common/manual_clock.hpp"
@@ -259,6 +261,20 @@ BOOST_AUTO_TEST_CASE(what_comes_after_a_cancellation_may_come_after_the_loop_has
     BOOST_TEST(what->has_value());
     io.reset();
     (*kept)("nobody hears it");
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_may_outlive_the_event_loop_that_the_caller_was_bound_to)
+{
+    detail::call_host<std::string>(
+        io->get_executor(), clock::steady(), {},
+        // such as a coroutine's, of a handler that asks
+        asio::bind_executor(
+            asio::make_strand(*io),
+            [](const std::exception_ptr&, const std::string&) { BOOST_ERROR("called"); }),
+        [this](text_reply reply) { kept.emplace(std::move(reply)); });
+    poll();
+    io.reset();
+    kept.reset();  // under AddressSanitizer
 }
 
 BOOST_AUTO_TEST_SUITE_END()

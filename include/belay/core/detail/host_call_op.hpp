@@ -132,19 +132,21 @@ private:
     void conclude(said what)
     {
         timer_.reset();
-        if (!handler_->pending()) return;
+        const auto handler = std::exchange(handler_, nullptr);
+        if (!handler) return;
         if (auto* answer = std::get_if<0>(&what)) {
-            handler_->complete(nullptr, std::move(*answer));
+            handler->complete(nullptr, std::move(*answer));
         } else {
-            handler_->complete(std::get<1>(std::move(what)), T());
+            handler->complete(std::get<1>(std::move(what)), T());
         }
     }
 
     void cut()
     {
-        if (!handler_->pending()) return;
+        const auto handler = std::exchange(handler_, nullptr);
+        if (!handler) return;
         timer_.reset();
-        handler_->complete(terms_.if_cut, T());
+        handler->complete(terms_.if_cut, T());
         {
             const std::lock_guard lock(mutex_);
             over_ = true;
@@ -161,13 +163,15 @@ private:
             over_ = true;
         }
         timer_.reset();
-        handler_->forget();
+        if (const auto handler = std::exchange(handler_, nullptr)) handler->forget();
     }
 
     const boost::asio::any_io_executor executor_;
     clock& time_;
     const host_call_terms terms_;
-    const std::shared_ptr<waiting> handler_;
+    // Null once it has completed. Whoever keeps the reply may outlive the event loop, which what the
+    // handler is bound to may not.
+    std::shared_ptr<waiting> handler_;
     Begin begin_;
     std::unique_ptr<clock::timer> timer_;
     boost::asio::cancellation_signal stop_;
