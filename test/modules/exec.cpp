@@ -17,6 +17,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -134,6 +135,31 @@ BOOST_AUTO_TEST_CASE(output_that_is_no_utf_8_is_mended)
     BOOST_TEST(sh("printf 'a\\377b'").result.out ==
                "a\xef\xbf\xbd"
                "b");
+}
+
+// With SIGCHLD ignored the kernel takes the status; here the exit is seen only when the time is over.
+BOOST_AUTO_TEST_CASE(one_whose_status_is_lost_when_its_time_is_over_completes_all_the_same)
+{
+    const auto before = std::signal(SIGCHLD, SIG_IGN);
+    const auto over = std::chrono::steady_clock::now() + 500ms;
+    std::optional<ended> what;
+    async_exec(io.get_executor(), here.path.string(), "sh", {"-c", "sleep 0.1; echo $$ > pid"},
+               {.timeout = 500ms}, [&](error_code ec, exec_result result) {
+                   what.emplace(ended{ec, std::move(result)});
+               });
+    io.poll();  // starts it
+    pid_t pid = 0;
+    while (!(std::ifstream(here.path / "pid") >> pid) || ::kill(pid, 0) == 0) {
+        std::this_thread::sleep_for(1ms);
+    }
+    std::this_thread::sleep_until(over);
+    io.restart();
+    io.run();
+    std::signal(SIGCHLD, before);
+    BOOST_REQUIRE(what.has_value());
+    BOOST_TEST(!what->ec);
+    BOOST_TEST(what->result.killed);
+    BOOST_TEST(what->result.code == 0);
 }
 
 BOOST_AUTO_TEST_CASE(one_whose_time_is_over_is_killed_with_what_it_had_written)

@@ -54,8 +54,8 @@ private:
 
 /// One run. Passed with every error code, too: then it holds what was known by that time.
 struct exit_report {
-    /// The child was started. If it was, and the status is unknown, `invocation::on_reaped` will tell it
-    /// (unless it is lost).
+    /// The child was started. If it was, and the status is unknown, `invocation::on_reaped` will tell it,
+    /// unless the error is `errc::status_lost`.
     bool started = false;
 
     exit_status status;
@@ -90,7 +90,7 @@ struct exit_report {
 
 /// What became of a child that was still alive when its run was reported.
 struct aftermath {
-    exit_status status;
+    exit_status status;  ///< unknown if something else took it
 
     /// It had not ended by the end of the grace, and SIGKILL was needed.
     bool hard_kill = false;

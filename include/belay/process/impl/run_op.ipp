@@ -92,7 +92,8 @@ BELAY_DECL void run_op::obey(run_step step)
         status = child_.reap();
         if (!reported_) report_.status = status;
     }
-    const bool outlived = step.release && reported_;
+    const bool owes_status = step.release && launched_ && !report_.status.is_known() &&
+                             step.report != error_code(errc::status_lost);
     if (step.report) report(*step.report);
     if (step.arm_grace) {
         pause_timer_.expires_at(time_after(clock::now(), what_.grace));
@@ -102,7 +103,7 @@ BELAY_DECL void run_op::obey(run_step step)
     }
     if (step.release) {
         release();
-        if (outlived && what_.on_reaped)
+        if (owes_status && what_.on_reaped)
             boost::asio::post(
                 executor_, [tell = std::move(what_.on_reaped), status,
                             hard_kill = fsm_.hard_kill()] { tell(aftermath{status, hard_kill}); });
