@@ -164,6 +164,15 @@ BOOST_AUTO_TEST_CASE(a_module_of_another_build_is_not_called_and_both_builds_are
                    build_id + "\"");
 }
 
+#if defined(__GLIBCXX__)
+BOOST_AUTO_TEST_CASE(a_module_with_another_layout_of_strings_is_not_called)
+{
+    BOOST_TEST(why_not(library("old_string")) ==
+               failed + "it was built with \"" + build_id +
+                   " with the old std::string\", and its host with \"" + build_id + "\"");
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(a_module_that_shares_nothing_with_its_host_is_not_called)
 {
     BOOST_TEST(why_not(library("own_copy")) ==

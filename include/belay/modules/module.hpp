@@ -55,6 +55,9 @@ inline constexpr const char* build_id = "belay " BELAY_VERSION_STRING ", Boost "
 #if defined(_GLIBCXX_DEBUG)
                                             " with _GLIBCXX_DEBUG"
 #endif
+#if !_GLIBCXX_USE_CXX11_ABI
+                                            " with the old std::string"
+#endif
 #elif defined(_LIBCPP_VERSION)
                                         ", libc++ " BELAY_DETAIL_TEXT_OF(_LIBCPP_VERSION)
 #endif
