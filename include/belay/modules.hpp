@@ -18,6 +18,7 @@
 #include <belay/modules/render.hpp>
 #include <belay/modules/runner.hpp>
 #include <belay/modules/runner_options.hpp>
+#include <belay/modules/status_text.hpp>
 #include <belay/modules/tool.hpp>
 #include <belay/modules/tool_wrapper.hpp>
 #include <belay/modules/ui.hpp>

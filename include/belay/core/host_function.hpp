@@ -128,8 +128,8 @@ public:
 
     explicit operator bool() const noexcept { return function_ != nullptr; }
 
-    /// What it throws passes through. Of one that has answered and then throws, a batch takes the
-    /// exception and a side question the answer, which is to be paid for.
+    /// What it throws passes through. If it has answered before it throws, the one who asks says which
+    /// of both counts: the exception, but for the answer of a model, which is to be paid for.
     void operator()(const Asked& asked, host_reply<T> reply) const
     {
         function_->start(asked, std::move(reply));

@@ -27,10 +27,8 @@ public:
     virtual ~session_manager() = default;
 
     virtual std::string session_id() const { return {}; }
-    virtual std::optional<std::string> session_file() const
-    {
-        return std::nullopt;
-    }  ///< none: it is not kept
+    /// None: it is not kept.
+    virtual std::optional<std::string> session_file() const { return std::nullopt; }
     virtual std::optional<std::string> leaf_id() const { return std::nullopt; }
     virtual boost::json::array entries() const { return {}; }  ///< all of them, oldest first
     virtual boost::json::array branch() const { return {}; }   ///< those from the root to the leaf

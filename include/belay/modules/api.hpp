@@ -56,9 +56,9 @@ public:
     ///     api.on<tool_call>([](const tool_call& event, handler_context here) { ... });
     ///     api.on<context>([](const context& event, handler_context here, reply<context> answer) { ... });
     ///
-    /// It has `timeout` for each event, by default that of the runner. One that is late, or that
-    /// throws, is reported to the runner's error listeners, and has no opinion; of `tool_call`, it
-    /// blocks the call.
+    /// It has `timeout` for each event, by default that of the runner; of `session_shutdown` always
+    /// that of the runner. One that is late, or that throws, is reported to the runner's error
+    /// listeners, and has no opinion; of `tool_call`, it blocks the call.
     ///
     /// An empty `std::function` throws `std::invalid_argument`.
     template <module_event E, class Handler>
@@ -95,7 +95,7 @@ public:
 
     /// Puts a message into the conversation. It is the agent's unless its attribution is `user`; an
     /// empty type is that of a default-constructed message, and content that is neither a string nor
-    /// an array is empty.
+    /// an array is empty. What the host throws is reported to the runner's error listeners.
     void send_message(custom_message message, delivery_options options = {}) const
     {
         link_->send_message(std::move(message), options);
@@ -115,7 +115,8 @@ public:
     }
 
     /// Runs a program, as `modules::async_exec` does, in the conversation's directory. Also while the
-    /// module is being loaded. Without a token it is awaited, in a coroutine.
+    /// module is being loaded. Without a token it is awaited, in a coroutine: there, name a braced
+    /// list of arguments first, which g++ 12 cannot compile in a co_await.
     template <boost::asio::completion_token_for<void(error_code, exec_result)> Token =
                   boost::asio::use_awaitable_t<>>
     auto async_exec(std::string program, std::vector<std::string> arguments,

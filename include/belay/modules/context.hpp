@@ -34,8 +34,9 @@ namespace belay::modules {
 /// The person, as a module speaks with them. A handle: copies are the same.
 ///
 /// Dialogs complete with `void(std::exception_ptr, T)`, through a post: what the person said, or what
-/// the host's dialog threw. Without a token they are awaited, in a coroutine. One that is cancelled (by any type, emitted where the completion handler
-/// runs), or whose time is over, completes as it would without a UI: with nothing, or false.
+/// the host's dialog threw. Without a token they are awaited, in a coroutine. One that is cancelled (by
+/// any type, emitted where the completion handler runs), or whose time is over, completes as it would
+/// without a UI: with nothing, or false.
 class person {
 public:
     explicit person(detail::link_ptr link) noexcept : link_(std::move(link)) {}
@@ -49,7 +50,8 @@ public:
         return limited;
     }
 
-    /// Gives the label of the option that was chosen, if any: `std::optional<std::string>`.
+    /// Gives the label of the option that was chosen, if any: `std::optional<std::string>`. Name a braced
+    /// list of options first if you await it: g++ 12 cannot compile one there.
     template <class Token = boost::asio::use_awaitable_t<>>
     auto async_select(std::string title, std::vector<select_option> options,
                       Token&& token = Token()) const
@@ -180,9 +182,9 @@ private:
 /// middle of something, must not.
 ///
 /// These complete with `void(std::exception_ptr, T)`, through a post, and without a token they are
-/// awaited: with what the host's function
-/// threw, or with `errc::cancelled`, as a `boost::system::system_error`, after a cancellation (of any
-/// type, emitted where the completion handler runs).
+/// awaited: with what the host's function threw, or with `errc::cancelled`, as a
+/// `boost::system::system_error`, after a cancellation (of any type, emitted where the completion
+/// handler runs).
 class command_context : public handler_context {
 public:
     using handler_context::handler_context;

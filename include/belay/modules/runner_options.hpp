@@ -28,7 +28,8 @@ struct operator_notice {
 /// That a handler of a module failed.
 struct handler_error {
     std::string module{};   ///< of a command, `command:` and its name
-    std::string event{};    ///< `event_name`; of a command, `command`
+    std::string event{};    ///< `event_name`; of a command, `command`; of an action that the host
+                            ///< failed to do, `send_message` or `append_entry`
     std::string message{};  ///< what it threw, or how it was late
     errc code{};
 };

@@ -1,7 +1,7 @@
 #ifndef BELAY_CORE_DETAIL_WAITING_HANDLER_HPP
 #define BELAY_CORE_DETAIL_WAITING_HANDLER_HPP
 
-// How an operation completes, and hears of cancellation. Only bodies include this.
+// How an operation completes, and hears of cancellation.
 
 #include <belay/core/error.hpp>
 
