@@ -1,6 +1,7 @@
 #include <belay/modules/exec.hpp>
 #include <belay/modules/runner.hpp>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
@@ -257,6 +258,23 @@ BOOST_AUTO_TEST_CASE(a_module_may_run_a_program_also_while_it_is_loaded)
     host.io.restart();
     host.io.run();
     BOOST_TEST(out.value_or("") == "hello\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_module_may_await_a_program_without_options)  // g++ 12: no {} as the default
+{
+    test::module_host host;
+    std::optional<std::string> out;
+    host.add("it", [&](api& its) {
+        its.on<turn_start>([&, its](const turn_start&) -> asio::awaitable<void> {
+            std::vector<std::string> arguments{"hello"};
+            const auto ended = co_await its.async_exec("echo", std::move(arguments));
+            out = ended.out;
+        });
+    });
+    host.runner->async_emit(turn_start{}, [](error_code ec, const notified&) { BOOST_TEST(!ec); });
+    host.io.run();
+    BOOST_TEST(out.value_or("") == "hello\n");
+    BOOST_TEST(host.errors.empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_executed_is_passed_over_on_path)
