@@ -812,6 +812,15 @@ BOOST_FIXTURE_TEST_CASE(a_dialog_may_answer_after_the_loop_has_gone, abandoned)
     BOOST_TEST(!slow.owed->has_value());
 }
 
+BOOST_FIXTURE_TEST_CASE(a_ui_that_keeps_a_question_does_not_keep_itself, abandoned)
+{
+    person->thinks = true;
+    run([](runner&) {});
+    const std::weak_ptr<fake_person> alive = person;
+    person.reset();
+    BOOST_TEST(alive.expired());
+}
+
 BOOST_FIXTURE_TEST_CASE(a_module_may_answer_after_the_loop_has_gone, abandoned)
 {
     run([&](runner& modules) {

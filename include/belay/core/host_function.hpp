@@ -83,7 +83,7 @@ public:
     /// The executor of the one who asks.
     boost::asio::any_io_executor get_executor() const { return call_->executor(); }
 
-    /// Fires when the operation that asks is cancelled.
+    /// Fires when the operation that asks is cancelled. Only on the executor.
     boost::asio::cancellation_slot get_cancellation_slot() const { return call_->slot(); }
 
 private:

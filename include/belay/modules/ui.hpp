@@ -29,6 +29,9 @@ enum class notice : unsigned char { info, warning, error };
 /// `custom` give nothing, `confirm` says no, `editor_text` is empty, the others do nothing (spec:
 /// Veyyon, "UI interactions").
 ///
+/// Texts are a module's, or the model's: a terminal shows them without what could control it
+/// (`sanitize_status`).
+///
 /// Everything is called on the runner's executor. A dialog may answer later, through its reply, whose
 /// cancellation slot fires when nobody waits for the answer any more. What a dialog throws, or fails
 /// with, reaches the one who asked.

@@ -73,6 +73,7 @@ BELAY_DECL runner_state::~runner_state()
 
 BELAY_DECL checked<void> runner_state::add(std::string name, const module_factory& factory)
 {
+    const auto self = shared_from_this();  // whoever is told may destroy the runner
     const auto refuse = [&](errc code, std::string message) {
         tell_operator(name, message);
         return diagnosis{code, std::move(message)};

@@ -78,7 +78,8 @@ BELAY_DECL void tool_op::ask_person()
         self->perform(thrown ? self->fsm_.prompt_failed(std::move(thrown))
                              : self->fsm_.person_said(said));
     };
-    auto show = [ui = modules_->options.ui, title = format_prompt(prompt_),
+    // `done` keeps the UI; the function must not, since a UI may keep the reply, and with it the function.
+    auto show = [ui = modules_->options.ui.get(), title = format_prompt(prompt_),
                  options =
                      std::vector<select_option>{{.label = approve_label}, {.label = deny_label}}](
                     host_reply<label> reply) { ui->select(title, options, std::move(reply)); };
