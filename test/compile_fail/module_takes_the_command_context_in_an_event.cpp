@@ -1,4 +1,4 @@
-// error: belay: this handler cannot be called with this event; let its parameter be const E&
+// error: a command_context is for slash commands
 // prints: turn_end
 #include <belay/modules/module.hpp>
 

@@ -513,7 +513,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_means_nothing_is_no_error_but_is_told)
     BOOST_TEST(loaded.value().warnings() == told, boost::test_tools::per_element());
 
     const auto nearly = config::parse(
-        R"({"Hooks":[],"extenson":[],"model":"m","extensions":[{"path":"/x","confg":{}}]})",
+        R"({"Hooks":[],"extenson":[],"model":"m","tools":{},"extensions":[{"path":"/x","confg":{}}]})",
         "/home/nobody/.vera", "c.json");
     const std::vector<std::string> told_of_lists{
         "c.json: Hooks means nothing (did you mean hooks?)",

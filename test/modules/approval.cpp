@@ -393,6 +393,8 @@ BOOST_AUTO_TEST_CASE(the_origin_is_shown_of_a_tool_of_an_mcp_server_that_declare
 {
     BOOST_TEST(format_prompt({.tool = "mcp__s__t", .declared = false, .reason = "why"}) ==
                "Allow tool: mcp__s__t\nOrigin: MCP server tool\nReason: why");
+    BOOST_TEST(format_prompt({.tool = "a\x1b[2J\nReason: b\xff"}) ==
+               "Allow tool: a Reason: b\xef\xbf\xbd");
     BOOST_TEST(format_prompt({.tool = "mcp__s__t"}) == "Allow tool: mcp__s__t");
     BOOST_TEST(format_prompt({.tool = "bash", .declared = false}) == "Allow tool: bash");
 }

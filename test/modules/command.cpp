@@ -191,14 +191,15 @@ BOOST_AUTO_TEST_CASE(a_command_has_no_timeout_and_can_be_cancelled)
 
 BOOST_AUTO_TEST_CASE(a_name_that_nobody_could_type_is_refused)
 {
-    for (const auto* name : {"", "a b", "/a", "a/b", "a\tb", "a\n", "\x7f"}) {
+    for (const auto* name :
+         {"", "a b", "/a", "a/b", "a\tb", "a\n", "\x7f", "\xc2\x9b", "\xc2\xa0", "\xff"}) {
         const auto refused = runner->add(
             "m", [&](api& its) { its.register_command(name, "", [](const command&) {}); });
         BOOST_REQUIRE_MESSAGE(!refused, name);
         BOOST_TEST(refused.error().message ==
                    "Failed to load extension: \"" + std::string(name) +
                        "\" is no name of a command: it is empty, or has a slash, a space or a "
-                       "control character");
+                       "control character, or is no UTF-8");
     }
     BOOST_TEST(!runner->add("m", [&](api& its) {
         its.register_command("x", "", std::function<void(const command&)>());

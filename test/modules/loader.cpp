@@ -8,10 +8,13 @@
 #include "host.hpp"
 #include <chrono>
 #include <dlfcn.h>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -131,6 +134,15 @@ BOOST_AUTO_TEST_CASE(a_folder_is_no_library)
     BOOST_TEST(why_not(BELAY_TEST_LIBRARIES).starts_with(failed + BELAY_TEST_LIBRARIES ": "));
 }
 
+BOOST_AUTO_TEST_CASE(a_pipe_is_not_waited_for)
+{
+    const std::string path =
+        std::filesystem::temp_directory_path() / ("belay-pipe-" + std::to_string(::getpid()));
+    BOOST_TEST_REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    BOOST_TEST(why_not(path) == failed + path + ": it is no file");
+    std::filesystem::remove(path);
+}
+
 BOOST_AUTO_TEST_CASE(a_path_with_a_NUL_names_no_other_library)
 {
     const auto path = library("guard") + '\0' + "x";
@@ -149,7 +161,10 @@ BOOST_AUTO_TEST_CASE(a_library_that_exports_no_module_has_no_factory)
 
 BOOST_AUTO_TEST_CASE(something_else_called_like_our_symbol_is_not_called)
 {
-    BOOST_TEST(why_not(library("other_symbol")) == no_factory + library("other_symbol"));
+    for (const auto* name : {"other_symbol", "function_symbol", "small_symbol"}) {
+        told.clear();
+        BOOST_TEST(why_not(library(name)) == no_factory + library(name));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_program_itself_has_no_factory)

@@ -31,6 +31,12 @@
 #include <vector>
 
 namespace belay::modules {
+
+// What every module says.
+using belay::block;
+using belay::observe;
+using belay::reply;
+
 namespace detail {
 
 template <class E, class Context, class Handler>
@@ -76,7 +82,7 @@ public:
     /// Registers a slash command. The handler takes a `const command&`, and then, if it likes, a
     /// `command_context`; it returns nothing, or a coroutine of nothing. If the name is taken, the
     /// runner's operator channel hears of it, and the later registration wins. A name is not empty,
-    /// and has no slash, space or control character; a wrong one, and an empty function, throw
+    /// and is UTF-8 without a slash, white space or control characters; a wrong one, and an empty function, throw
     /// `std::invalid_argument`.
     template <class Handler>
     void register_command(std::string name, std::string description, Handler handler) const
@@ -157,8 +163,22 @@ any_handler<E> with_context(Handler handler, Context here)
         return [handler = std::move(handler), here = std::move(here)](const E& event) mutable {
             return handler(event, here);
         };
-    } else {
+    } else if constexpr (std::invocable<Handler&, const E&> || std::invocable<Handler&, E&> ||
+                         std::invocable<Handler&, const E&, reply<E>>) {
         return handler;  // the kernel says what is wrong with it, if anything is
+    } else if constexpr (std::is_same_v<E, command>) {
+        static_assert(std::invocable<Handler&, const E&>,
+                      "belay: a slash command cannot be called like this; let its parameters be "
+                      "const command&, then, if it likes, command_context, then, if it answers "
+                      "later, reply<command>");
+        return {};
+    } else {
+        static_assert(
+            std::invocable<Handler&, const E&>,
+            "belay: this handler cannot be called with this event; let its parameters be "
+            "const E&, then, if it likes, handler_context (a command_context is for slash "
+            "commands), then, if it answers later, reply<E>");
+        return {};
     }
 }
 

@@ -157,8 +157,16 @@ public:
     std::string cwd() const { return link_->host()->cwd(); }
 
     /// Never null.
-    std::shared_ptr<const session_manager> session() const { return link_->host()->session(); }
-    std::shared_ptr<const model_registry> models() const { return link_->host()->models(); }
+    std::shared_ptr<const session_manager> session() const
+    {
+        auto given = link_->host()->session();
+        return given ? std::move(given) : std::make_shared<session_manager>();
+    }
+    std::shared_ptr<const model_registry> models() const
+    {
+        auto given = link_->host()->models();
+        return given ? std::move(given) : std::make_shared<model_registry>();
+    }
 
     /// The model that is current now.
     std::optional<model_info> model() const { return link_->host()->model(); }

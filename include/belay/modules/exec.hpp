@@ -90,7 +90,7 @@ auto async_exec(boost::asio::any_io_executor executor, std::string directory, st
 }  // namespace belay::modules
 
 #if defined(BELAY_HEADER_ONLY)
-#include <belay/modules/impl/exec.ipp>
+#include <belay/modules/detail/exec_op.hpp>
 #endif
 
 #endif

@@ -22,7 +22,7 @@ namespace belay::modules {
 /// register, a module that another one shadows.
 struct operator_notice {
     std::string module{};
-    std::string message{};  ///< one sentence, which names the module
+    std::string message{};  ///< one sentence; it may not name the module
 };
 
 /// That a handler of a module failed.

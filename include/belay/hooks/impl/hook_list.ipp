@@ -70,9 +70,13 @@ BELAY_DECL std::string did_you_mean(std::string_view unknown,
     const auto edits = [&](std::string_view name) {
         return std::pair(distance(letters(unknown), letters(name)), distance(unknown, name));
     };
-    constexpr std::size_t near = 3;
+    // One letter in three, and at most two: "tools" are no "hooks".
+    const auto is_near = [&](std::string_view name) {
+        const auto wrong = edits(name).first;
+        return wrong <= 2 && 3 * wrong <= name.size();
+    };
     const auto nearest = std::ranges::min_element(names, {}, edits);
-    if (nearest == names.end() || edits(*nearest).first >= near) return "";
+    if (nearest == names.end() || !is_near(*nearest)) return "";
     return " (did you mean " + std::string(*nearest) + "?)";
 }
 

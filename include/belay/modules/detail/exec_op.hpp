@@ -40,4 +40,8 @@ private:
 
 }  // namespace belay::modules::detail
 
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/modules/impl/exec.ipp>
+#endif
+
 #endif

@@ -2,6 +2,7 @@
 #define BELAY_MODULES_IMPL_APPROVAL_IPP
 
 #include <belay/modules/approval.hpp>
+#include <belay/modules/status_text.hpp>
 #include <belay/process/detail/text.hpp>
 #include <belay/process/utf8.hpp>
 
@@ -213,9 +214,10 @@ BELAY_DECL approval_resolution resolve_approval(std::string_view tool,
 
 BELAY_DECL std::string format_prompt(const approval_prompt& prompt)
 {
-    auto text = "Allow tool: " + prompt.tool;
+    // On one line, so that no name can pass for more of the prompt.
+    auto text = "Allow tool: " + sanitize_status(prompt.tool);
     if (!prompt.declared && prompt.tool.starts_with("mcp__")) text += "\nOrigin: MCP server tool";
-    if (!prompt.reason.empty()) text += "\nReason: " + prompt.reason;
+    if (!prompt.reason.empty()) text += "\nReason: " + process::utf8_lenient(prompt.reason);
     for (const auto& one : prompt.details) {
         if (!one.empty()) text += '\n' + one;
     }

@@ -2,6 +2,8 @@
 #define BELAY_MODULES_IMPL_LOADED_MODULE_IPP
 
 #include <belay/modules/detail/loaded_module.hpp>
+#include <belay/process/detail/text.hpp>
+#include <belay/process/utf8.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -65,15 +67,25 @@ BELAY_DECL void loaded_module::add_handler(std::size_t event, std::shared_ptr<vo
     });
 }
 
+// Whether a person can type it as one word, and see it as such.
+inline bool is_command_name(std::string_view name) noexcept
+{
+    if (name.empty() || process::utf8_error_offset(name)) return false;
+    while (!name.empty()) {
+        const auto point = process::detail::first_code_point(name);
+        const bool control = point.value < 0x20 || (0x7F <= point.value && point.value < 0xA0);
+        if (control || point.value == '/' || process::detail::is_blank(point.value)) return false;
+        name.remove_prefix(point.size);
+    }
+    return true;
+}
+
 BELAY_DECL void loaded_module::add_command(command_info what, any_handler<command> handler)
 {
-    const auto is_part_of_a_name = [](char c) {
-        return static_cast<unsigned char>(c) > ' ' && c != '\x7f' && c != '/';
-    };
-    if (what.name.empty() || !std::ranges::all_of(what.name, is_part_of_a_name)) {
+    if (!is_command_name(what.name)) {
         throw std::invalid_argument("\"" + what.name +
                                     "\" is no name of a command: it is empty, or has a slash, a "
-                                    "space or a control character");
+                                    "space or a control character, or is no UTF-8");
     }
     if (!handler) throw std::invalid_argument("command " + what.name + " has an empty function");
     what.module = name_;

@@ -12,9 +12,11 @@
 #include <boost/dll/shared_library.hpp>
 #include <boost/dll/shared_library_load_mode.hpp>
 
+#include <cstddef>
 #include <dlfcn.h>
 #include <exception>
 #include <filesystem>
+#include <link.h>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -45,6 +47,12 @@ public:
     const boost::dll::shared_library& open(const std::string& path)
     {
         if (path.find('\0') != path.npos) throw std::runtime_error("its path contains a NUL");
+        std::error_code unknown;
+        const auto kind = std::filesystem::status(path, unknown).type();
+        if (kind != std::filesystem::file_type::regular &&
+            kind != std::filesystem::file_type::not_found) {
+            throw std::runtime_error(path + ": it is no file");  // a FIFO would be waited for
+        }
         const std::lock_guard lock(mutex_);
         if (const auto found = libraries_.find(path); found != libraries_.end()) {
             return found->second;
@@ -65,6 +73,16 @@ private:
     std::map<std::string, boost::dll::shared_library> libraries_;
 };
 
+// Whether what is there may be a record: data, with room for what every version of it begins with.
+inline bool may_be_record(const void* at) noexcept
+{
+    ::Dl_info where;
+    void* symbol = nullptr;
+    if (::dladdr1(at, &where, &symbol, RTLD_DL_SYMENT) == 0 || symbol == nullptr) return false;
+    const auto& found = *static_cast<const ElfW(Sym)*>(symbol);
+    return (found.st_info & 0xF) == STT_OBJECT && found.st_size >= offsetof(module_record, factory);
+}
+
 // What a library exports; empty if that is no module.
 inline module_factory exported_factory(const std::string& path)
 {
@@ -72,6 +90,7 @@ inline module_factory exported_factory(const std::string& path)
     const auto& library = open_libraries::instance().open(path);
     if (!library.has(symbol)) return {};
     const auto& found = library.get<const module_record>(symbol);
+    if (!may_be_record(&found)) return {};
     if (found.magic == nullptr || found.built_with == nullptr ||
         found.magic != std::string_view(module_magic))
         return {};

@@ -3,6 +3,7 @@
 
 #include <belay/modules/detail/tool_fsm.hpp>
 #include <belay/modules/message.hpp>
+#include <belay/process/utf8.hpp>
 
 namespace belay::modules::detail {
 
@@ -79,7 +80,8 @@ BELAY_DECL tool_fsm::act tool_fsm::tool_failed(std::exception_ptr why)
 {
     fail(std::move(why));
     if (is_cancellation(failure_)) return act::finish;
-    output_.content.push_back(text_block(belay::detail::message_of(failure_)));
+    output_.content.push_back(
+        text_block(process::utf8_lenient(belay::detail::message_of(failure_))));
     output_.is_error = true;
     return act::tell_modules;
 }
