@@ -86,6 +86,7 @@ private:
 
 #if defined(BELAY_HEADER_ONLY)
 #include <belay/modules/impl/loaded_module.ipp>
+#include <belay/modules/impl/runner_state.ipp>
 #endif
 
 #endif

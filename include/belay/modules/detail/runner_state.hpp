@@ -169,7 +169,7 @@ private:
 }  // namespace belay::modules::detail
 
 #if defined(BELAY_HEADER_ONLY)
-#include <belay/modules/impl/runner_state.ipp>
+#include <belay/modules/detail/loaded_module.hpp>
 #endif
 
 #endif
