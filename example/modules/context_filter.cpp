@@ -12,9 +12,9 @@ void context_filter(api& api)
     api.on<context>([](const context& event) {
         boost::json::array filtered;
         for (const auto& message : event.messages) {
-            const auto& fields = message.as_object();
-            const bool debug_only = text_in(fields, "role") == "custom" &&
-                                    text_in(fields, "customType") == "debug-only";
+            const auto* fields = message.if_object();
+            const bool debug_only = fields && text_in(*fields, "role") == "custom" &&
+                                    text_in(*fields, "customType") == "debug-only";
             if (!debug_only) filtered.push_back(message);
         }
         return context::result{.messages = std::move(filtered)};

@@ -30,9 +30,9 @@ void redactor(api& api)
 
         auto content = event.content;
         for (auto& chunk : content) {
-            auto& fields = chunk.as_object();
-            if (text_in(fields, "type") != "text") continue;
-            fields["text"] = redacted(text_in(fields, "text"));
+            auto* fields = chunk.if_object();
+            if (!fields || text_in(*fields, "type") != "text") continue;
+            (*fields)["text"] = redacted(text_in(*fields, "text"));
         }
         return tool_result::result{.content = std::move(content)};
     });
