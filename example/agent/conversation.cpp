@@ -53,7 +53,8 @@ modules::runner_options options_of(conversation& talk, const module_settings& wi
     made.agent = std::make_shared<module_agent>(talk);
     made.ui = with.ui;
     made.operator_channel = [&show](const modules::operator_notice& notice) {
-        show.warning(notice.message);
+        const bool named = notice.message.find(notice.module) != notice.message.npos;
+        show.warning(named ? notice.message : notice.module + ": " + notice.message);
     };
     made.trace = with.trace;
     return made;
@@ -80,7 +81,8 @@ conversation::conversation(hooks::session session, hooks::turn_settings settings
     modules_.on_error([this](const modules::handler_error& why) {
         show_.warning("extension " + why.module + " failed at " + why.event + ": " + why.message);
     });
-    modules::load(modules_, module_settings_.paths);  // the operator hears of what is wrong
+    // The operator hears of what is wrong.
+    modules_loaded_ = modules::load(modules_, module_settings_.paths).modules.size();
 }
 
 asio::awaitable<void> conversation::start(hooks::session_start::cause reason)
@@ -462,8 +464,9 @@ asio::awaitable<modules::session_change> conversation::new_session(
         co_return modules::session_change{};
     }
     auto previous = log_->session_file();
-    co_await follow_with(next_log(options.parent_session));
-    if (options.setup) options.setup(*log_);
+    auto next = next_log(options.parent_session);
+    if (options.setup) options.setup(*next);  // if it throws, this session goes on
+    co_await follow_with(std::move(next));
     modules::session_switch after{.reason = modules::switch_reason::new_session};
     after.previous_session_file = std::move(previous);
     co_await emit(std::move(after));

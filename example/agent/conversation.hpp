@@ -18,6 +18,7 @@
 #include "subagents.hpp"
 #include "tools.hpp"
 #include "transcript.hpp"
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -41,6 +42,9 @@ public:
                  open_session open = {});
     conversation(const conversation&) = delete;
     conversation& operator=(const conversation&) = delete;
+
+    /// How many there are; those that could not be loaded are none.
+    std::size_t modules_loaded() const noexcept { return modules_loaded_; }
 
     boost::asio::awaitable<void> start(belay::hooks::session_start::cause reason);
 
@@ -128,6 +132,7 @@ private:
 
     std::shared_ptr<session_log> log_;
     belay::modules::runner modules_;
+    std::size_t modules_loaded_ = 0;
     belay::modules::tool_wrapper wrapper_;
     messages steering_;      // for the next call of the model
     messages follow_up_;     // for when the run is over

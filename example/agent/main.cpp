@@ -139,7 +139,6 @@ int run(const agent::options& given)
     with.sessions = home / "runtime/sessions";
     with.trace = how.trace;
 
-    show.opening(script, workspace, config->path(), config->current()->size(), with.paths.size());
     const auto open_session = [&](std::string id) {
         return usable(registry.create_session(
             {.id = std::move(id), .workspace = workspace.string(), .bare = script.bare}));
@@ -147,8 +146,11 @@ int run(const agent::options& given)
     agent::conversation conversation(open_session(script.session_id),
                                      {script.model, script.reasoning_effort, script.tools}, script,
                                      tools, with, show, open_session);
+    show.opening(script, workspace, config->path(), config->current()->size(),
+                 conversation.modules_loaded());
 
-    // The first signal ends the conversation. The second one, what only watches its end.
+    // The first signal ends the conversation. The second one, what only watches its end. What modules
+    // still have under way then ends with the loop.
     asio::cancellation_signal stop;
     asio::signal_set interrupted(loop, SIGINT, SIGTERM, SIGHUP);
     std::chrono::milliseconds patience = std::chrono::seconds(10);
@@ -171,7 +173,7 @@ int run(const agent::options& given)
             played = all;
             registry.async_drain(patience, [&](belay::error_code, std::size_t cut) {
                 cut_off = cut;
-                interrupted.cancel();
+                loop.stop();
             });
         }));
     loop.run();

@@ -33,11 +33,14 @@ options read_options(int argc, char** argv)
         std::string_view argument = argv[i];
         const auto value_of = [&](std::string_view name) -> std::optional<std::string> {
             if (argument.starts_with(name) && argument.substr(name.size()).starts_with('=')) {
-                return std::string(argument.substr(name.size() + 1));
+                argument.remove_prefix(name.size() + 1);
+            } else if (argument != name) {
+                return std::nullopt;
+            } else {
+                argument = ++i == argc ? "" : argv[i];
             }
-            if (argument != name) return std::nullopt;
-            if (++i == argc) throw bad_input(std::string(name) + ": needs a path");
-            return argv[i];
+            if (argument.empty()) throw bad_input(std::string(name) + ": needs a path");
+            return std::string(argument);
         };
         if (argument == "--help" || argument == "-h") {
             given.help = true;

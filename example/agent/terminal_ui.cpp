@@ -85,6 +85,11 @@ void terminal_ui::input(std::string_view title, std::string_view placeholder, te
         [](answer said) { return said; });
 }
 
+void terminal_ui::editor(std::string_view title, std::string_view prefill, text_reply reply)
+{
+    input(title, prefill, std::move(reply));
+}
+
 asio::awaitable<terminal_ui::answer> terminal_ui::answer_to(dialog what)
 {
     while (asking_) co_await free_.async_wait(asio::as_tuple(use_awaitable));

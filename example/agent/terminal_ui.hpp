@@ -43,6 +43,9 @@ public:
                  belay::host_reply<bool> reply) override;
     void input(std::string_view title, std::string_view placeholder, text_reply reply) override;
 
+    /// A line, like `input`: what the text begins as is shown above it.
+    void editor(std::string_view title, std::string_view prefill, text_reply reply) override;
+
     void notify(std::string_view text, belay::modules::notice about) override;
     void set_status(std::string_view key, std::optional<std::string> text) override;
 

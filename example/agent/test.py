@@ -850,6 +850,13 @@ class modules(Case):
         self.assertInOrder(text, *[r"^  \? Dangerous command$"] * 5, r"\| yes$", r"\| y$")
         self.assertEqual(text.count("(no answer)"), 2)
 
+    def test_ask_first(self):
+        calls = [call("write", path=path, content="x") for path in ("one", "two", "three")] + [call("bash", command="ls")]
+        text = self.play(turn("Go.", {"calls": calls}, "Well.", answers=["yes", "no", None]), modules=["ask_first"])
+        self.assertEqual(re.findall(r"^    (\w+) \(yes or no\)$", text, re.MULTILINE), ["one", "two", "three"])
+        self.assertEqual(text.count("| user wants nothing written"), 2)
+        self.assertInOrder(text, r"\| wrote 1 bytes to one$", r"bash  ls$", r"^ +\| one$")
+
     def test_protected_paths(self):
         paths = [".env", "a/../.git/config", "deep/.ssh/key", "node_modules/x.js", "env", "a.env/b"]
         text = self.play(turn("Go.", {"calls": [call("write", path=path, content="x") for path in paths]}, "Well.", answers=[None]),
@@ -998,7 +1005,8 @@ class modules(Case):
         text = self.play(turn("/note x"), options=["-e", "/nonexistent/x.so", "-e", self.folder / "text.so"], modules=["notes"])
         self.assertInOrder(text, r"^! .*Failed to load extension: .*/nonexistent/x\.so", r"^! .*Failed to load extension: .*text\.so", r"noted: x$")
         ended = run(self.script(turn("/note x")), "--home", self.folder / "home", "-e", module("recorder"), "-e", module("notes"))
-        self.assertInOrder(ended.stdout.decode(), r"^! .*Failed to load extension: RECORDER_FILE names no file$", r"noted: x$")
+        self.assertInOrder(ended.stdout.decode(), r"^! .*/recorder\.so: Failed to load extension: RECORDER_FILE names no file$",
+                           r"^  modules +1$", r"noted: x$")
 
     def test_a_command_that_two_modules_register_is_told_once(self):
         other = self.folder / "other.so"
@@ -1033,6 +1041,60 @@ class modules(Case):
         _, errors = agent_process.communicate(timeout=60)
         self.assertEqual((agent_process.returncode, errors), (130, ""))
         self.assertEqual([one["event"] for one in self.events()][-2:], ["tool_call", "session_shutdown"])
+
+    def sleeping(self, seconds):
+        """How many processes sleep for that long."""
+        wanted, count = f"sleep\0{seconds}\0".encode(), 0
+        for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                count += file.read_bytes().endswith(wanted)
+            except OSError:
+                pass  # it has ended
+        return count
+
+    def test_what_a_module_has_under_way_ends_with_the_agent(self):
+        seconds = f"1000.{os.getpid()}"
+        see = f"until cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q 'slee[p] {seconds}'; do sleep 0.01; done; echo seen"
+        text = self.play(turn(f"/work {seconds}"), turn("Go.", {"calls": [call("bash", command=see)]}, "Well."), modules=["difficult"])
+        self.assertInOrder(text, r"\| seen$", r"^  Well\.$")
+        wait_until(lambda: self.sleeping(seconds) == 0)
+
+    def test_what_a_module_has_under_way_ends_with_an_interrupted_agent(self):
+        seconds = f"2000.{os.getpid()}"
+        self.hook("session_end", "slow", f"touch '{self.folder}/ending'; sleep 1000")
+        script = self.script(turn(f"/work {seconds}"), turn("Go.", {"calls": [call("bash", command="sleep 1000")]}, "Never said."))
+        agent_process = subprocess.Popen([AGENT, script, "--home", self.folder / "home", "-e", module("difficult")],
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(agent_process.kill)
+        wait_until(lambda: self.sleeping(seconds) == 1)
+        agent_process.send_signal(signal.SIGINT)
+        wait_until(lambda: (self.folder / "ending").exists())
+        agent_process.send_signal(signal.SIGINT)
+        text, errors = agent_process.communicate(timeout=9)  # sooner than without the second one
+        self.assertEqual((agent_process.returncode, errors), (130, ""))
+        self.assertInOrder(text, r"^! interrupted$", r"^! hooks that were cut off: 1$")
+        wait_until(lambda: self.sleeping(seconds) == 0)
+
+    def test_what_is_no_object_hides_nothing_from_redactor_and_context_filter(self):
+        text = self.play(turn("Go.", {"calls": [call("read", path="k")]}, "Well."), turn("/note The pump squeaks."), turn("On.", "Yes."),
+                         modules=["difficult", "redactor", "notes", "context_filter", "recorder"], files={"k": "API_KEY=sk-1\n"})
+        self.assertInOrder(text, r"read  k$", r"\| API_KEY=\[REDACTED\]$", r"noted: The pump")
+        self.assertNotIn("sk-1", text)
+        messages = self.events("context")[-1]["messages"]
+        self.assertEqual(messages[0], "bare text")
+        self.assertEqual(messages[1]["content"], "Go.")
+        self.assertNotIn("custom", [one["role"] for one in messages[1:]])
+
+    def test_a_session_that_cannot_be_set_up_is_not_gone_to(self):
+        text = self.play(turn("Go.", "Well."), turn("/fail"), turn("On.", "Yes."), modules=["difficult", "recorder"])
+        self.assertInOrder(text, r"^> /fail$", r"^! extension command:fail failed at command: no paper$", r"^> On\.$")
+        self.assertNotIn("session sess_1.2", text)
+        self.assertEqual([one["message"]["content"] for one in self.session_file("sess_1")[1:]], ["Go.", "Well.", "On.", "Yes."])
+        self.assertEqual(self.events("session_switch"), [])
+
+    def test_a_person_writes_a_line_in_the_editor(self):
+        text = self.play(turn("/write", answers=["Come home."]), turn("/write", answers=[None]), modules=["difficult"])
+        self.assertInOrder(text, r"^  \? A letter$", r"Dear all$", r"written: Come home\.", r"nothing was written")
 
     def test_a_person_at_a_terminal_answers_dialogs(self):
         script = self.script(turn("Go.", {"calls": [call("bash", command="rm -rf no; echo one"), call("bash", command="rm -rf no; echo two")]},
@@ -1155,7 +1217,9 @@ class bad_input(Case):
 
     def test_arguments(self):
         self.refuse("--hoem", "x", says=r"unknown option --hoem; see --help")
-        self.refuse("--home", says=r"--home: needs a path")
+        for option in ("--home", "--workspace", "--extension", "-e", "--hook"):
+            for given in ([option], [option, ""], [option + "="]):
+                self.refuse(*given, says=option + ": needs a path")
         self.refuse("--home", "/nonexistent/x", says=r"/nonexistent/x: No such file or directory")
         self.refuse("--home", __file__, says=r".*test\.py: is not a folder")
         self.refuse("--workspace", "/nonexistent/x", says=r"/nonexistent/x: No such file or directory")
