@@ -142,13 +142,13 @@ BOOST_AUTO_TEST_CASE(output_that_is_no_utf_8_is_mended)
 BOOST_AUTO_TEST_CASE(one_whose_status_is_lost_when_its_time_is_over_completes_all_the_same)
 {
     const auto before = std::signal(SIGCHLD, SIG_IGN);
-    const auto over = std::chrono::steady_clock::now() + 500ms;
     std::optional<ended> what;
     async_exec(io.get_executor(), here.path.string(), "sh", {"-c", "sleep 0.1; echo $$ > pid"},
                {.timeout = 500ms}, [&](error_code ec, exec_result result) {
                    what.emplace(ended{ec, std::move(result)});
                });
     io.poll();  // starts it
+    const auto over = std::chrono::steady_clock::now() + 500ms;
     pid_t pid = 0;
     while (!(std::ifstream(here.path / "pid") >> pid) || ::kill(pid, 0) == 0) {
         std::this_thread::sleep_for(1ms);

@@ -33,7 +33,10 @@ struct owed {
 
     auto handler() const
     {
-        return [kept = kept](const E&, reply<E> answer) { kept->emplace(std::move(answer)); };
+        // not the owner: a reply owns its handler
+        return [kept = std::weak_ptr(kept)](const E&, reply<E> answer) {
+            if (const auto where = kept.lock()) where->emplace(std::move(answer));
+        };
     }
 };
 

@@ -13,6 +13,7 @@
 #include <boost/dll/shared_library_load_mode.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <dlfcn.h>
 #include <exception>
 #include <filesystem>
@@ -80,7 +81,9 @@ inline bool may_be_record(const void* at) noexcept
     void* symbol = nullptr;
     if (::dladdr1(at, &where, &symbol, RTLD_DL_SYMENT) == 0 || symbol == nullptr) return false;
     const auto& found = *static_cast<const ElfW(Sym)*>(symbol);
-    return (found.st_info & 0xF) == STT_OBJECT && found.st_size >= offsetof(module_record, factory);
+    return (found.st_info & 0xF) == STT_OBJECT &&
+           found.st_size >= offsetof(module_record, factory) &&
+           reinterpret_cast<std::uintptr_t>(at) % alignof(module_record) == 0;
 }
 
 // What a library exports; empty if that is no module.
@@ -89,8 +92,9 @@ inline module_factory exported_factory(const std::string& path)
     constexpr const char* symbol = "belay_module";
     const auto& library = open_libraries::instance().open(path);
     if (!library.has(symbol)) return {};
-    const auto& found = library.get<const module_record>(symbol);
-    if (!may_be_record(&found)) return {};
+    const void* at = &library.get<const char>(symbol);  // what it is remains to be seen
+    if (!may_be_record(at)) return {};
+    const auto& found = *static_cast<const module_record*>(at);
     if (found.magic == nullptr || found.built_with == nullptr ||
         found.magic != std::string_view(module_magic))
         return {};
