@@ -11,6 +11,7 @@
 //     settled(flow)  it has answered or failed, and the fold has said how to go on
 //     cancel()       nothing more is called; the caller abandons the running handler
 
+#include <belay/core/detail/time_after.hpp>
 #include <belay/core/event.hpp>
 
 #include <algorithm>
@@ -29,16 +30,16 @@ public:
     chain_fsm(std::size_t handlers, deadline_rule rule, time_point start) noexcept
         : handlers_(handlers), rule_(rule)
     {
-        if (rule.of == deadline_rule::scope::shared) shared_ = after(start, rule.limit);
+        if (rule.of == deadline_rule::scope::shared) shared_ = time_after(start, rule.limit);
     }
 
     // `timeout` is that handler's own.
     action next(time_point now, std::optional<std::chrono::milliseconds> timeout) noexcept
     {
         if (now >= shared_) return action::not_started;
-        const auto own = timeout ? after(now, *timeout) : time_point::max();
+        const auto own = timeout ? time_after(now, *timeout) : time_point::max();
         const auto chain =
-            rule_.of == deadline_rule::scope::per_handler ? after(now, rule_.limit) : shared_;
+            rule_.of == deadline_rule::scope::per_handler ? time_after(now, rule_.limit) : shared_;
         until_ = std::min(own, chain);
         overdue_ = own < chain ? errc::timed_out : errc::deadline;
         return action::call;
@@ -66,13 +67,6 @@ public:
     void cancel() noexcept { cancelled_ = true; }
 
 private:
-    static time_point after(time_point now, std::chrono::milliseconds limit) noexcept
-    {
-        using std::chrono::duration_cast;
-        const auto room = duration_cast<std::chrono::milliseconds>(time_point::max() - now);
-        return limit < room ? now + limit : time_point::max();
-    }
-
     std::size_t handlers_;
     std::size_t index_ = 0;
     deadline_rule rule_;

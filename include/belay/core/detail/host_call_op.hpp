@@ -4,6 +4,7 @@
 // One call of a function of the host, as an operation.
 
 #include <belay/core/clock.hpp>
+#include <belay/core/detail/time_after.hpp>
 #include <belay/core/detail/waiting_handler.hpp>
 #include <belay/core/host_function.hpp>
 
@@ -13,7 +14,6 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -103,11 +103,7 @@ private:
 
     clock::time_point until() const
     {
-        if (!terms_.timeout) return clock::time_point::max();
-        const auto now = time_.now();
-        const auto left =
-            std::chrono::floor<std::chrono::milliseconds>(clock::time_point::max() - now);
-        return now + std::min(*terms_.timeout, left);
+        return terms_.timeout ? time_after(time_.now(), *terms_.timeout) : clock::time_point::max();
     }
 
     void settle(said what) noexcept

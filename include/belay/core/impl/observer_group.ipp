@@ -2,6 +2,7 @@
 #define BELAY_CORE_IMPL_OBSERVER_GROUP_IPP
 
 #include <belay/core/detail/observer_group_state.hpp>
+#include <belay/core/detail/time_after.hpp>
 #include <belay/core/detail/waiting_handler.hpp>
 #include <belay/core/observer_group.hpp>
 
@@ -72,7 +73,7 @@ private:
         group_->add(shared_from_this());
         timer_ = group_->time.make_timer(group_->executor);
         if (budget.count() > 0) {
-            wait_until(after(group_->time.now(), budget));
+            wait_until(time_after(group_->time.now(), budget));
         } else {
             cut();
         }
@@ -100,13 +101,6 @@ private:
     void wait_until(clock::time_point when)
     {
         timer_->async_wait(when, timer_handler(shared_from_this()));
-    }
-
-    static clock::time_point after(clock::time_point now, std::chrono::milliseconds budget) noexcept
-    {
-        const auto never = clock::time_point::max();
-        const auto room = std::chrono::duration_cast<std::chrono::milliseconds>(never - now);
-        return budget < room ? now + budget : never;
     }
 
     const observer_group_ptr group_;

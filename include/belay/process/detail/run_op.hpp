@@ -5,6 +5,7 @@
 // this.
 
 #include <belay/config.hpp>
+#include <belay/core/detail/time_after.hpp>
 #include <belay/process/detail/child.hpp>
 #include <belay/process/detail/file_descriptor.hpp>
 #include <belay/process/detail/launch.hpp>

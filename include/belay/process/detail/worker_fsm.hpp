@@ -5,6 +5,7 @@
 // out: no descriptor, no child, no clock of its own.
 
 #include <belay/config.hpp>
+#include <belay/core/detail/time_after.hpp>
 #include <belay/core/error.hpp>
 
 #include <chrono>

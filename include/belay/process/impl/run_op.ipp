@@ -2,7 +2,6 @@
 #define BELAY_PROCESS_IMPL_RUN_OP_IPP
 
 #include <belay/process/detail/run_op.hpp>
-#include <belay/process/detail/time_after.hpp>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
@@ -36,7 +35,8 @@ BELAY_DECL run_op::run_op(boost::asio::any_io_executor executor, invocation what
                               boost::asio::execution::outstanding_work.tracked)),
       spawn_(spawn),
       started_(clock::now()),
-      deadline_(time_after(started_, what_.timeout.value_or(std::chrono::milliseconds::max()))),
+      deadline_(belay::detail::time_after(
+          started_, what_.timeout.value_or(std::chrono::milliseconds::max()))),
       fsm_(started_, deadline_, what_.grace > std::chrono::milliseconds::zero()),
       exit_(executor_),
       in_(executor_),
@@ -96,7 +96,7 @@ BELAY_DECL void run_op::obey(run_step step)
                              step.report != error_code(errc::status_lost);
     if (step.report) report(*step.report);
     if (step.arm_grace) {
-        pause_timer_.expires_at(time_after(clock::now(), what_.grace));
+        pause_timer_.expires_at(belay::detail::time_after(clock::now(), what_.grace));
         pause_timer_.async_wait([self = shared_from_this()](error_code error) {
             if (!error) self->obey(self->fsm_.grace_over());
         });

@@ -1,7 +1,6 @@
 #ifndef BELAY_PROCESS_IMPL_WORKER_CHILD_IPP
 #define BELAY_PROCESS_IMPL_WORKER_CHILD_IPP
 
-#include <belay/process/detail/time_after.hpp>
 #include <belay/process/detail/worker_child.hpp>
 #include <belay/process/detail/worker_op.hpp>
 
@@ -107,7 +106,8 @@ BELAY_DECL void worker_child::obey(ending_step step)
     if (step.signal != group_signal::none)
         child_.signal_group(step.signal == group_signal::kill ? SIGKILL : SIGTERM);
     if (step.arm_grace) {
-        grace_.expires_at(time_after(std::chrono::steady_clock::now(), within_.grace));
+        grace_.expires_at(
+            belay::detail::time_after(std::chrono::steady_clock::now(), within_.grace));
         grace_.async_wait([self = shared_from_this()](error_code error) {
             if (!error) self->obey(self->fsm_.grace_over());
         });

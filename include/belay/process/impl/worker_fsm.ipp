@@ -1,7 +1,6 @@
 #ifndef BELAY_PROCESS_IMPL_WORKER_FSM_IPP
 #define BELAY_PROCESS_IMPL_WORKER_FSM_IPP
 
-#include <belay/process/detail/time_after.hpp>
 #include <belay/process/detail/worker_fsm.hpp>
 
 #include <algorithm>
@@ -39,7 +38,7 @@ BELAY_DECL worker_step worker_fsm::cancel(ticket which, time_point now)
     } else if (const auto sent = std::ranges::find_if(in_flight_, has_ticket);
                sent != in_flight_.end() && !sent->abandoned) {
         sent->abandoned = true;
-        if (!sent->timeout) sent->deadline = time_after(now, rules_.grace);
+        if (!sent->timeout) sent->deadline = belay::detail::time_after(now, rules_.grace);
     } else {
         return step;
     }
@@ -140,7 +139,7 @@ BELAY_DECL worker_step worker_fsm::time_passed(time_point now)
         state_ = state::none;
         take_back(step, errc::timed_out, is_late);
     } else if (idle_since_ && rules_.idle_timeout &&
-               time_after(*idle_since_, *rules_.idle_timeout) <= now) {
+               belay::detail::time_after(*idle_since_, *rules_.idle_timeout) <= now) {
         step.end = worker_end::retire;
         state_ = state::none;
     }
@@ -154,7 +153,7 @@ BELAY_DECL std::optional<worker_fsm::time_point> worker_fsm::next_wake() const
     for (const request_state& one : in_flight_) when = std::min(when, one.deadline);
     if (state_ == state::none && !waiting_.empty()) when = std::min(when, not_before_);
     if (idle_since_ && rules_.idle_timeout)
-        when = std::min(when, time_after(*idle_since_, *rules_.idle_timeout));
+        when = std::min(when, belay::detail::time_after(*idle_since_, *rules_.idle_timeout));
     return when == time_point::max() ? std::nullopt : std::optional(when);
 }
 
@@ -182,7 +181,7 @@ BELAY_DECL void worker_fsm::go_on(worker_step& step, time_point now, time_point 
         request_state one = std::move(waiting_.front());
         waiting_.pop_front();
         one.id = ++sent_;
-        if (one.timeout) one.deadline = time_after(turn, *one.timeout);
+        if (one.timeout) one.deadline = belay::detail::time_after(turn, *one.timeout);
         step.send.push_back({one.which, one.id});
         in_flight_.push_back(std::move(one));
     }
@@ -218,7 +217,7 @@ BELAY_DECL void worker_fsm::count_failure(time_point now)
     ++failures_;
     milliseconds pause = failures_ > 1 ? rules_.first_pause : milliseconds::zero();
     for (unsigned i = 2; i < failures_ && pause < rules_.longest_pause; ++i) pause *= 2;
-    not_before_ = time_after(now, std::min(pause, rules_.longest_pause));
+    not_before_ = belay::detail::time_after(now, std::min(pause, rules_.longest_pause));
 }
 
 BELAY_DECL bool worker_fsm::has_room_for(const request_state& one) const noexcept

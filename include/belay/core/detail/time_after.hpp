@@ -1,14 +1,14 @@
-#ifndef BELAY_PROCESS_DETAIL_TIME_AFTER_HPP
-#define BELAY_PROCESS_DETAIL_TIME_AFTER_HPP
+#ifndef BELAY_CORE_DETAIL_TIME_AFTER_HPP
+#define BELAY_CORE_DETAIL_TIME_AFTER_HPP
 
 // Points in time that may be far away.
 
 #include <algorithm>
 #include <chrono>
 
-namespace belay::process::detail {
+namespace belay::detail {
 
-/// `start + wait`, or the end of time. A negative wait is none.
+// `start + wait`, or the end of time. A negative wait is none.
 inline std::chrono::steady_clock::time_point time_after(std::chrono::steady_clock::time_point start,
                                                         std::chrono::milliseconds wait) noexcept
 {
@@ -18,6 +18,6 @@ inline std::chrono::steady_clock::time_point time_after(std::chrono::steady_cloc
     return start + std::max(wait, milliseconds::zero());
 }
 
-}  // namespace belay::process::detail
+}  // namespace belay::detail
 
 #endif
