@@ -21,6 +21,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -144,6 +145,9 @@ public:
 private:
     detail::link_ptr link_;
 };
+
+/// What a module is: it registers its handlers, once for each runner. What it throws undoes that.
+using module_factory = std::function<void(api&)>;
 
 namespace detail {
 

@@ -35,13 +35,6 @@
 #include <utility>
 #include <vector>
 
-namespace belay::modules {
-
-/// Registers the handlers of a module.
-using module_factory = std::function<void(api&)>;
-
-}  // namespace belay::modules
-
 namespace belay::modules::detail {
 
 class loaded_module;
