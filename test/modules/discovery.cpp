@@ -263,6 +263,15 @@ BOOST_AUTO_TEST_CASE(of_a_folder_the_manifest_counts_before_its_index)
                     R"(d/package.json: "extensions" lists "./gone.so", which is not there)");
 }
 
+BOOST_AUTO_TEST_CASE(a_path_with_a_NUL_lists_no_other_module)
+{
+    file("d/package.json", R"({"veyyon":{"extensions":["m.so\u0000x"]}})");
+    file("d/m.so");
+    file("d/index.so");
+    BELAY_TEST_LIST(find({"d"}), "d/index.so");
+    BOOST_TEST(warnings.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(of_a_folder_the_index_counts_if_nothing_that_its_manifest_lists_is_there)
 {
     file("d/package.json", R"({"veyyon":{"extensions":["./gone.so"]}})");

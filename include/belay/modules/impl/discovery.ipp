@@ -160,9 +160,10 @@ private:
         if (!listed.is_string()) {
             return warn("\"" + std::string(key) + "\" has an entry that is not a path");
         }
-        const std::string path(listed.get_string().c_str());
+        const std::string path(listed.get_string());
         auto entry = std::filesystem::path(normal(folder_ / path));
-        if (is_folder(entry) || is_file(entry)) {
+        const bool whole = path.find('\0') == path.npos;  // the system stops there
+        if (whole && (is_folder(entry) || is_file(entry))) {
             to.push_back(std::move(entry));
         } else {
             warn("\"" + std::string(key) + "\" lists \"" + path + "\", which is not there");
