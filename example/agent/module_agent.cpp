@@ -1,17 +1,13 @@
 #include "module_agent.hpp"
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
+#include <belay/core/coroutine.hpp>
 
 #include "conversation.hpp"
-#include <exception>
 #include <utility>
 #include <vector>
 
 namespace agent {
 
-namespace asio = boost::asio;
 namespace modules = belay::modules;
 
 namespace {
@@ -34,19 +30,6 @@ public:
 private:
     std::string name_;
 };
-
-// Lets a coroutine of the conversation answer.
-template <class T>
-void answer_with(asio::awaitable<T> running, belay::host_reply<T> reply)
-{
-    const auto executor = reply.get_executor();
-    const auto slot = reply.get_cancellation_slot();
-    auto done = [reply = std::move(reply)](std::exception_ptr threw, T answer) mutable {
-        threw ? reply.fail(std::move(threw)) : reply(std::move(answer));
-    };
-    asio::co_spawn(executor, std::move(running),
-                   asio::bind_cancellation_slot(slot, std::move(done)));
-}
 
 }  // namespace
 
@@ -98,26 +81,26 @@ void module_agent::append_entry(std::string custom_type, boost::json::value data
 
 void module_agent::wait_for_idle(belay::host_reply<bool> reply)
 {
-    answer_with(talk_.idle(), std::move(reply));
+    belay::answer_with(talk_.idle(), std::move(reply));
 }
 
 void module_agent::new_session(const modules::new_session_options& options,
                                belay::host_reply<modules::session_change> reply)
 {
-    answer_with(talk_.new_session(options), std::move(reply));
+    belay::answer_with(talk_.new_session(options), std::move(reply));
 }
 
 void module_agent::branch(const std::string& entry_id,
                           belay::host_reply<modules::session_change> reply)
 {
-    answer_with(talk_.branch(entry_id), std::move(reply));
+    belay::answer_with(talk_.branch(entry_id), std::move(reply));
 }
 
 void module_agent::navigate_tree(const std::string& target_id,
                                  const modules::navigate_options& options,
                                  belay::host_reply<modules::session_change> reply)
 {
-    answer_with(talk_.navigate_tree(target_id, options), std::move(reply));
+    belay::answer_with(talk_.navigate_tree(target_id, options), std::move(reply));
 }
 
 }  // namespace agent

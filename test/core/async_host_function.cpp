@@ -101,6 +101,20 @@ BOOST_AUTO_TEST_CASE(it_may_answer_at_once_later_or_as_a_coroutine)
     BOOST_TEST((**later).answer == "later");
 }
 
+BOOST_AUTO_TEST_CASE(one_that_is_given_a_reply_may_leave_it_to_a_coroutine)
+{
+    const auto later = [](int n) -> asio::awaitable<std::string> {
+        if (n != 7) throw my_error("no seven");
+        co_return std::to_string(n);
+    };
+    BOOST_TEST((**call([&](int n, text_reply reply) {
+                   answer_with(later(n), std::move(reply));
+               })).answer == "7");
+    BOOST_TEST((**call([&](int, text_reply reply) {
+                   answer_with(later(8), std::move(reply));
+               })).message() == "no seven");
+}
+
 BOOST_AUTO_TEST_CASE(what_it_throws_keeps_its_type)
 {
     const auto is_mine = [](const std::shared_ptr<std::optional<ended>>& what) {

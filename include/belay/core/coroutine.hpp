@@ -19,6 +19,25 @@
 #include <type_traits>
 #include <utility>
 
+namespace belay {
+
+/// Runs a coroutine on the executor of the one who asks, and answers with what it returns; what it throws
+/// is the failure. It is cancelled, at its next suspension, when nobody waits for the answer any more. For
+/// functions of a host that are given a reply, and want to wait.
+template <class T, class Executor>
+void answer_with(boost::asio::awaitable<T, Executor> running, host_reply<T> reply)
+{
+    const auto executor = reply.get_executor();
+    const auto slot = reply.get_cancellation_slot();
+    auto done = [reply = std::move(reply)](std::exception_ptr thrown, T answer) mutable {
+        thrown ? reply.fail(std::move(thrown)) : reply(std::move(answer));
+    };
+    boost::asio::co_spawn(executor, std::move(running),
+                          boost::asio::bind_cancellation_slot(slot, std::move(done)));
+}
+
+}  // namespace belay
+
 namespace belay::detail {
 
 template <class T>
@@ -67,13 +86,7 @@ struct await_host_call {
     template <class Executor>
     static void start(boost::asio::awaitable<T, Executor> running, host_reply<T> reply)
     {
-        const auto executor = reply.get_executor();
-        const auto slot = reply.get_cancellation_slot();
-        auto done = [reply = std::move(reply)](std::exception_ptr thrown, T answer) mutable {
-            thrown ? reply.fail(std::move(thrown)) : reply(std::move(answer));
-        };
-        boost::asio::co_spawn(executor, std::move(running),
-                              boost::asio::bind_cancellation_slot(slot, std::move(done)));
+        answer_with(std::move(running), std::move(reply));
     }
 };
 
