@@ -1,144 +1,110 @@
-// What a chain costs beside the loop that one would write by hand.
+// What does a chain cost beside the loop that one would write by hand?
+//
+// A batch of 1,000,000 tool calls (a ring of 1,000 different ones), in slices that are shuffled with those
+// of all other variants; a quarter of the calls are bash. Each handler compares the tool with its own
+// (every fourth handler's is edit) and searches the command for its own needle.
 
 #include <belay/core.hpp>
 
-#include <benchmark/benchmark.h>
-#include <functional>
-#include <optional>
+#include "question.hpp"
+#include "tool_calls.hpp"
+#include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
-#include <vector>
 
 namespace {
 
-struct call {
-    static constexpr std::string_view event_name = "call";
-    using answer = std::variant<belay::observe, belay::block>;
-    struct outcome {
-        std::optional<belay::block> blocked = belay::block{};
-    };
-    struct fold {
-        belay::flow accept(belay::block&& said, const belay::handler_info&, belay::draft<call>&)
-        {
+using bench::tool_call;
+
+constexpr std::size_t every = 4;
+
+// The limit: handlers whose types are known, each inlined after the other, and the same outcome.
+template <std::size_t N>
+auto by_hand()
+{
+    return [handlers = bench::guards<N>(every)](const tool_call& event) {
+        tool_call::outcome concluded{std::nullopt};
+        const auto decides = [&](const auto& one) {
+            auto said = one(event);
+            if (!said) return false;
             concluded.blocked = std::move(said);
-            return belay::flow::stop;
-        }
-        belay::flow fail(belay::failure&& why, const belay::handler_info&, belay::draft<call>&)
-        {
-            concluded.blocked = belay::block{std::move(why.message)};
-            return belay::flow::stop;
-        }
-        outcome finish(belay::draft<call>&) && { return std::move(concluded); }
-        outcome concluded{std::nullopt};
+            return true;
+        };
+        std::apply([&](const auto&... one) { (void)(decides(one) || ...); }, handlers);
+        return concluded;
     };
-    std::string tool{};
-    std::string command{};
-};
-
-// One call in four is of the tool that the handlers look at; none is blocked.
-std::vector<call> batch()
-{
-    std::vector<call> calls;
-    for (int i = 0; i != 1024; ++i) {
-        calls.push_back(
-            {i % 4 == 0 ? "bash" : "read",
-             "make -C build/dev test && ls -l build/dev/out /tmp/somewhere/" + std::to_string(i)});
-    }
-    return calls;
-}
-
-struct look_for {
-    std::string needle;
-    std::optional<belay::block> operator()(const call& event) const
-    {
-        if (event.tool == "bash" && event.command.find(needle) != std::string::npos)
-            return belay::block{"no"};
-        return std::nullopt;
-    }
-};
-
-std::vector<look_for> guards(std::size_t count)
-{
-    std::vector<look_for> made;
-    for (std::size_t i = 0; i != count; ++i) made.push_back({"rm -rf /" + std::to_string(i)});
-    return made;
-}
-
-template <class Dispatch>
-void run(benchmark::State& state, Dispatch&& dispatch)
-{
-    const auto calls = batch();
-    for (auto _ : state) {
-        for (const auto& one : calls) benchmark::DoNotOptimize(dispatch(one));
-    }
-    state.SetItemsProcessed(state.iterations() * static_cast<long>(calls.size()));
 }
 
 template <std::size_t N>
-void by_hand(benchmark::State& state)
+auto static_chain()
 {
-    const auto handlers = guards(N);
-    run(state, [&](const call& event) {
-        call::outcome outcome{std::nullopt};
-        for (const auto& one : handlers) {
-            if (auto said = one(event)) {
-                outcome.blocked = std::move(said);
-                break;
-            }
-        }
-        return outcome;
-    });
+    return std::apply(
+        [](auto... one) {
+            return [gate = belay::make_static_chain<tool_call>(std::move(one)...)](
+                       const tool_call& event) mutable { return gate.dispatch(event); };
+        },
+        bench::guards<N>(every));
 }
 
 template <std::size_t N>
-void std_function(benchmark::State& state)
+auto chain()
 {
-    std::vector<std::function<std::optional<belay::block>(const call&)>> handlers;
-    for (auto& one : guards(N)) handlers.emplace_back(std::move(one));
-    run(state, [&](const call& event) {
-        call::outcome outcome{std::nullopt};
-        for (const auto& one : handlers) {
-            if (auto said = one(event)) {
-                outcome.blocked = std::move(said);
-                break;
-            }
-        }
-        return outcome;
-    });
+    auto gate = std::make_shared<belay::chain<tool_call>>();
+    bench::for_each(bench::guards<N>(every),
+                    [&](auto one) { gate->add({.name = "guard"}, std::move(one)); });
+    return [gate](const tool_call& event) { return gate->dispatch(event); };
 }
 
 template <std::size_t N>
-void chain(benchmark::State& state)
+void add(bench::program& program, bench::script& node)
 {
-    belay::chain<call> handlers;
-    for (auto& one : guards(N)) handlers.add({.name = "guard"}, std::move(one));
-    run(state, [&](const call& event) { return handlers.dispatch(event); });
-}
-
-template <std::size_t... I>
-auto fixed(std::index_sequence<I...>)
-{
-    auto all = guards(sizeof...(I));
-    return belay::make_static_chain<call>(std::move(all[I])...);
-}
-
-template <std::size_t N>
-void static_chain(benchmark::State& state)
-{
-    auto handlers = fixed(std::make_index_sequence<N>());
-    run(state, [&](const call& event) { return handlers.dispatch(event); });
+    const auto parameters = "handlers:" + std::to_string(N);
+    const long repetitions = program.quick() ? 7 : 20;
+    // Of each variant 1,000,000 calls at least, and no slice shorter than some milliseconds.
+    const auto configure = [&](benchmark::internal::Benchmark* one) {
+        one->Repetitions(static_cast<int>(repetitions))->Iterations(N >= 16 ? 50 : 800 / long{N});
+    };
+    const auto variant = [&](const char* name, auto dispatch) {
+        configure(
+            bench::add_dispatch(program, name, parameters, N, every, true, std::move(dispatch)));
+    };
+    variant("by hand", by_hand<N>());
+    variant("static_chain", static_chain<N>());
+    variant("chain", chain<N>());
+    bench::add_peers<N>(program, parameters, every, true, node, 50'000, configure);
 }
 
 }  // namespace
 
-#define HANDLERS(N)             \
-    BENCHMARK(by_hand<N>);      \
-    BENCHMARK(static_chain<N>); \
-    BENCHMARK(chain<N>);        \
-    BENCHMARK(std_function<N>)
+int main(int argc, char** argv)
+{
+    bench::program program(argc, argv);
+    bench::script node("node", "chain.mjs");
+    add<1>(program, node);
+    add<4>(program, node);
+    add<16>(program, node);
+    add<64>(program, node);
 
-HANDLERS(1);
-HANDLERS(4);
-HANDLERS(16);
-
-BENCHMARK_MAIN();
+    bench::question asked{
+        .asks = "What does a chain cost beside the loop that one would write by hand?",
+        .limit = "by hand",
+        .peers = bench::dispatch_peers,
+        .goals = {
+            {.variant = "static_chain", .against = "by hand", .at_most = 1.05},
+            {.variant = "chain", .against = "by hand", .where = "handlers:1", .at_most = 1.4},
+            {.variant = "chain",
+             .against = "by hand",
+             .where = "handlers:4,16,64",
+             .at_most = 1.25},
+        }};
+    for (const char* ours : {"static_chain", "chain"}) {
+        for (const auto& peer : asked.peers) {
+            asked.goals.push_back({.variant = ours,
+                                   .against = peer,
+                                   .worst = true,
+                                   .at_most = peer == "Node" ? 1.0 / 6 : 1.0});
+        }
+    }
+    return program.run(asked);
+}

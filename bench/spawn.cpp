@@ -11,6 +11,7 @@
 #include <boost/asio/write.hpp>
 #include <boost/process/v2/stdio.hpp>
 
+#include "question.hpp"
 #include <benchmark/benchmark.h>
 #include <chrono>
 #include <cstring>
@@ -28,6 +29,7 @@ namespace {
 
 namespace asio = boost::asio;
 
+const std::string hook = bench::path_of("hook");
 const std::string input(200, 'x');
 const std::string expected = "{\"power\":\"observe\"}";
 
@@ -49,10 +51,10 @@ std::string by_hand()
     posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    char program[] = BELAY_BENCH_HOOK;
-    char* argv[] = {program, nullptr};
+    std::string program = hook;
+    char* argv[] = {program.data(), nullptr};
     pid_t child = -1;
-    const int failed = ::posix_spawn(&child, program, &actions, &attributes, argv, environ);
+    const int failed = ::posix_spawn(&child, program.c_str(), &actions, &attributes, argv, environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
     ::close(in[0]);
@@ -87,7 +89,7 @@ std::string by_hand()
 std::string by_belay(asio::io_context& io)
 {
     belay::process::invocation what;
-    what.argv = {BELAY_BENCH_HOOK};
+    what.argv = {hook};
     what.timeout = std::chrono::seconds(30);
     std::string text;
     belay::process::async_run(io.get_executor(), std::move(what), input,
@@ -105,7 +107,7 @@ std::string by_boost_process(asio::io_context& io)
     asio::writable_pipe in(io);
     asio::readable_pipe out(io), err(io);
     std::string text, errors;
-    boost::process::v2::process child(io, BELAY_BENCH_HOOK, {},
+    boost::process::v2::process child(io, hook, {},
                                       boost::process::v2::process_stdio{in, out, err});
     int code = -1;
     asio::async_write(in, asio::buffer(input),
@@ -128,27 +130,20 @@ void measure(benchmark::State& state, Run&& run)
     }
 }
 
-void posix_spawn_by_hand(benchmark::State& state)
-{
-    measure(state, by_hand);
-}
-
-void async_run(benchmark::State& state)
-{
-    asio::io_context io;
-    measure(state, [&] { return by_belay(io); });
-}
-
-void boost_process_v2(benchmark::State& state)
-{
-    asio::io_context io;
-    measure(state, [&] { return by_boost_process(io); });
-}
-
 }  // namespace
 
-BENCHMARK(posix_spawn_by_hand)->UseRealTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(async_run)->UseRealTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(boost_process_v2)->UseRealTime()->Unit(benchmark::kMicrosecond);
-
-BENCHMARK_MAIN();
+int main(int argc, char** argv)
+{
+    bench::program program(argc, argv);
+    asio::io_context io;
+    program.add("posix_spawn", "", [](auto& state) { measure(state, by_hand); });
+    program.add("async_run", "",
+                [&](auto& state) { measure(state, [&] { return by_belay(io); }); });
+    program.add("Boost.Process v2", "",
+                [&](auto& state) { measure(state, [&] { return by_boost_process(io); }); });
+    return program.run(
+        {.asks = "What does one run of an executable hook cost?",
+         .limit = "posix_spawn",
+         .peers = {"Boost.Process v2"},
+         .goals = {{.variant = "async_run", .against = "posix_spawn", .at_most = 1.3}}});
+}

@@ -1,4 +1,4 @@
-// The executable that bench/spawn.cpp starts: reads its stdin to the end, and observes.
+// The executable that questions start: reads its stdin to the end, and observes.
 
 #include <unistd.h>
 
