@@ -6,6 +6,7 @@
 
 #include <belay/core.hpp>
 
+#include "dispatch_peers.hpp"
 #include "question.hpp"
 #include "tool_calls.hpp"
 #include <memory>

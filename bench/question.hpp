@@ -275,6 +275,8 @@ private:
                                                       const std::string& parameters,
                                                       std::function<void(benchmark::State&)> body)
     {
+        if (variant.empty() || variant.find('/') != std::string::npos)
+            throw std::logic_error("no name for a variant: " + variant);
         const auto name = parameters.empty() ? variant : variant + "/" + parameters;
         return benchmark::RegisterBenchmark(name.c_str(), std::move(body))->MeasureProcessCPUTime();
     }

@@ -263,7 +263,8 @@ def rows_of(question):
     shown = {(r.variant, text_of(r.parameters)) for r in rows if r.statistic == "wall"}
     compared = {question.limit, *question.peers, *(goal["against"] for goal in question.goals)}
     judged = {goal["variant"] for goal in question.goals}
-    for cell in question.cells:  # what nobody has a goal for
+    # What nobody has a goal for.
+    for cell in sorted(question.cells, key=lambda c: (c.variant, order_of(c.parameters))):
         if (cell.variant, text_of(cell.parameters)) in shown or cell.variant in compared - judged:
             continue
         row = Row(question, cell.variant, cell.parameters)
