@@ -11,15 +11,14 @@ namespace {
 
 void ask_first(api& api)
 {
-    api.on<tool_call>(
-        [](const tool_call& event, handler_context here, belay::reply<tool_call> answer) {
-            if (event.tool_name != "write") return answer();
-            auto said = [answer = std::move(answer)](std::exception_ptr, bool fine) mutable {
-                fine ? answer() : answer(belay::block{"user wants nothing written"});
-            };
-            here.ui().async_confirm("Write", std::string(text_in(event.input, "path")),
-                                    std::move(said));
-        });
+    api.on<tool_call>(belay::exact("write"), [](const tool_call& event, handler_context here,
+                                                belay::reply<tool_call> answer) {
+        auto said = [answer = std::move(answer)](std::exception_ptr, bool fine) mutable {
+            fine ? answer() : answer(belay::block{"user wants nothing written"});
+        };
+        here.ui().async_confirm("Write", std::string(text_in(event.input, "path")),
+                                std::move(said));
+    });
 }
 
 }  // namespace

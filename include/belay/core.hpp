@@ -17,6 +17,7 @@
 #include <belay/core/event.hpp>
 #include <belay/core/failure.hpp>
 #include <belay/core/handler.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/static_chain.hpp>
 #include <belay/core/trace.hpp>
 

@@ -12,7 +12,9 @@
 
 #include <belay/core/impl/clock.ipp>
 #include <belay/core/impl/error.ipp>
+#include <belay/core/impl/matcher.ipp>
 #include <belay/core/impl/observer_group.ipp>
+#include <belay/core/impl/regex.ipp>
 #include <belay/hooks/impl/ask_op.ipp>
 #include <belay/hooks/impl/batch_op.ipp>
 #include <belay/hooks/impl/claude.ipp>

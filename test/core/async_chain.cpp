@@ -1,3 +1,4 @@
+#include <belay/core/any_handler.hpp>
 #include <belay/core/async_chain.hpp>
 #include <belay/core/coroutine.hpp>
 #include <belay/core/observers.hpp>
@@ -834,6 +835,89 @@ BOOST_AUTO_TEST_CASE(a_trace_covers_handlers_that_answer_later)
     BOOST_TEST((seen.spans[1].failed && !seen.spans[1].ran));
     BOOST_TEST((seen.spans[2].said == "block" && seen.spans[2].decided));
     BOOST_TEST((!seen.spans[3].failed && !seen.spans[3].ran));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(async_matcher_suite)
+
+namespace {
+
+template <class E>
+outcome_of<E> ask(async_chain<E>& chain, E event)
+{
+    return chain.async_dispatch(std::move(event), asio::use_future).get();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(only_handlers_for_the_subject_are_asked_whatever_their_form)
+{
+    for (const bool waits : {false, true}) {
+        asio::thread_pool pool(1);
+        async_chain<use> handlers(pool.get_executor());
+        handlers.add({}, says("1"));
+        handlers.add({}, exact("bash"), says("2"));
+        handlers.add({}, glob("e*"), says("3"));
+        if (waits) {
+            handlers.add({}, any_of({"bash", "edit"}),
+                         [](const use&, reply<use> answer) { answer(use::note{"4"}); });
+        } else {
+            handlers.add({}, any_of({"bash", "edit"}), any_handler<use>(says("4")));
+        }
+        const auto removed = handlers.add({}, exact("bash"), says("5"));
+        BOOST_TEST(handlers.size() == 5U);
+        BOOST_TEST(ask(handlers, {"bash"}) == "1245");
+        BOOST_TEST(ask(handlers, {"edit"}) == "134");
+        BOOST_TEST(ask(handlers, {"read"}) == "1");
+        BOOST_TEST(handlers.remove(removed));
+        BOOST_TEST(ask(handlers, {"bash"}) == "124");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_trace_hears_of_every_handler_and_whether_it_is_for_the_subject)
+{
+    asio::thread_pool pool(1);
+    recorder seen;
+    async_chain<use> traced(pool.get_executor(), clock::steady(), &seen);
+    traced.add({.name = "a"}, exact("edit"), says("1"));
+    traced.add({.name = "b"}, exact("bash"),
+               [](const use&, reply<use> answer) { answer(use::note{"2"}); });
+    traced.add({.name = "c"}, glob("x*"), says("3"));
+    traced.add({.name = "d"}, says("!"));
+    traced.add({.name = "e"}, exact("bash"), says("5"));
+    traced.add({.name = "f"}, exact("edit"), says("6"));
+    const auto heard = [&] {
+        std::string all;
+        for (const auto& one : std::exchange(seen.spans, {})) {
+            all += one.handler + (one.matched ? one.ran ? "+" : "-" : "/");
+        }
+        return all;
+    };
+    BOOST_TEST(ask(traced, {"bash"}) == "2!");
+    BOOST_TEST(heard() == "a/b+c/d+e-f/");
+    BOOST_TEST(ask(traced, {"read"}) == "!");
+    BOOST_TEST(heard() == "a/b/c/d+e/f/");
+}
+
+BOOST_AUTO_TEST_CASE(observers_for_other_subjects_are_not_told)
+{
+    asio::io_context io;
+    observers<used> watchers(io.get_executor());
+    std::string told;
+    const auto tell = [&](char c) { return [&told, c](const used&) { told += c; }; };
+    watchers.add({}, exact("bash"), tell('1'));
+    watchers.add({}, tell('2'));
+    watchers.add({}, any_of({"edit", "bash"}), tell('3'));
+    const auto notify = [&](std::string tool) {
+        watchers.notify({std::move(tool)});
+        io.restart();
+        io.run();
+        return std::exchange(told, {});
+    };
+    BOOST_TEST(notify("bash") == "123");
+    BOOST_TEST(notify("edit") == "23");
+    BOOST_TEST(notify("read") == "2");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -180,10 +180,55 @@ struct named_like_constants {
     int deadline = 0;
 };
 
+// An event about a tool. Its outcome is who said what about it, in order; "!" stops.
+struct use {
+    static constexpr std::string_view event_name = "use";
+    struct note {
+        static constexpr std::string_view name = "note";
+        std::string text{};
+    };
+    using answer = std::variant<observe, note>;
+    struct fold {
+        flow accept(note&& said, const handler_info&, draft<use>&)
+        {
+            concluded += said.text;
+            return said.text == "!" ? flow::stop : flow::proceed;
+        }
+        flow fail(failure&& why, const handler_info&, draft<use>&)
+        {
+            concluded += "(" + why.message + ")";
+            return flow::proceed;
+        }
+        std::string finish(draft<use>&) && { return std::move(concluded); }
+        std::string concluded{};
+    };
+
+    std::string_view subject() const noexcept { return tool; }
+
+    std::string tool{};
+};
+
+inline auto says(std::string text)
+{
+    return [text = std::move(text)](const use&) { return use::note{text}; };
+}
+
+// One that only notifies about a tool.
+struct used {
+    static constexpr std::string_view event_name = "used";
+    using answer = std::variant<observe>;
+    using fold = notify_fold<used>;
+
+    std::string_view subject() const noexcept { return tool; }
+
+    std::string tool{};
+};
+
 // Keeps what it was told.
 struct recorder final : trace_sink {
     struct span {
         std::string handler;
+        bool matched;
         bool ran;
         std::string said;
         bool failed;
@@ -191,8 +236,8 @@ struct recorder final : trace_sink {
     };
     void on_span(const trace_span& one) noexcept override
     {
-        spans.push_back({one.handler.name, one.ran, std::string(one.said), one.failed != nullptr,
-                         one.then == flow::stop});
+        spans.push_back({one.handler.name, one.matched, one.ran, std::string(one.said),
+                         one.failed != nullptr, one.then == flow::stop});
     }
     std::vector<span> spans;
 };

@@ -71,6 +71,28 @@ BOOST_AUTO_TEST_CASE(handlers_run_in_load_order_then_registration_order)
     BOOST_TEST(runner->modules() == (strings{"a", "b"}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_handler_for_some_tools_is_asked_about_no_other)
+{
+    strings seen;
+    add("m", [&](api& its) {
+        const auto note = [&](std::string what) {
+            return [&, what](const tool_call& event) { seen.push_back(what + event.tool_name); };
+        };
+        its.on<tool_call>(exact("bash"), note("1 "));
+        its.on<tool_call>(note("2 "), 10s);
+        its.on<tool_call>(any_of({"edit", "bash"}), note("3 "), 10s);
+        its.on<tool_call>(glob("re*"), note("4 "));
+        its.on<tool_result>(exact("edit"), [&](const tool_result&) { seen.push_back("result"); });
+    });
+    for (const auto* tool : {"bash", "edit", "read"}) {
+        emit(tool_call{.tool_name = tool});
+        emit(tool_result{.tool_name = tool});
+    }
+    BOOST_TEST(seen == (strings{"1 bash", "2 bash", "3 bash", "2 edit", "3 edit", "result",
+                                "2 read", "4 read"}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_handler_is_awaited_before_the_next_is_asked)
 {
     const owed<turn_start> first;

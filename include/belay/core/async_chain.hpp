@@ -13,6 +13,7 @@
 
 #include <belay/core/clock.hpp>
 #include <belay/core/detail/flight.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/trace.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -63,13 +64,22 @@ public:
     template <class Handler>
     handler_id add(handler_info info, Handler handler)
     {
-        return handlers_.add(std::move(info), detail::erase<E>(std::move(handler)));
+        return handlers_.add(std::move(info), {}, detail::erase<E>(std::move(handler)));
+    }
+
+    /// Adds a handler that is asked only about events of some subjects.
+    template <class Handler>
+    handler_id add(handler_info info, matcher only_for, Handler handler)
+    {
+        static_assert(detail::check_subject<E>());
+        return handlers_.add(std::move(info), std::move(only_for),
+                             detail::erase<E>(std::move(handler)));
     }
 
     /// Removes a handler; false if there is none of that id (any more).
     bool remove(handler_id id) { return handlers_.remove(id); }
 
-    std::size_t size() const { return handlers_.list()->entries.size(); }
+    std::size_t size() const { return handlers_.current()->entries().size(); }
 
     /// @par Completion signature
     /// `void(error_code, outcome)`, always through a post to the chain's executor.
@@ -103,13 +113,11 @@ private:
         template <class Completion>
         void operator()(Completion&& completion, E event) const
         {
-            auto handlers = chain->handlers_.list();
-            const auto count = handlers->entries.size();
             using operation = detail::dispatch_op<E, std::decay_t<Completion>>;
             std::make_shared<operation>(
                 detail::flight_plan<E>{chain->executor_, chain->time_, chain->trace_,
                                        std::make_shared<const E>(std::move(event)),
-                                       std::move(handlers), 0, count},
+                                       chain->handlers_.current(), nullptr},
                 std::forward<Completion>(completion))
                 ->start();
         }

@@ -11,7 +11,8 @@
 //     auto outcome = gate.dispatch({.message = ""});
 
 #include <belay/core/detail/folding.hpp>
-#include <belay/core/detail/unique_function.hpp>
+#include <belay/core/detail/subject_index.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/trace.hpp>
 
 #include <algorithm>
@@ -46,22 +47,25 @@ public:
     chain(const chain&) = delete;
     chain& operator=(const chain&) = delete;
 
-    ~chain() { const auto last = std::move(handlers_); }  // their destructors find an empty chain
+    ~chain()  // their destructors find an empty chain
+    {
+        index_ = {};
+        const auto last = std::move(handlers_);
+    }
 
     /// Adds a handler after the others. `info.position` is set by the chain.
     template <class Handler>
     handler_id add(handler_info info, Handler handler)
     {
-        static_assert(detail::check_handler<E, Handler, detail::waits::never>());
-        const auto id = static_cast<handler_id>(++last_id_);
-        handlers_.push_back(std::make_unique<entry>(
-            entry{[h = std::move(handler)](detail::folding<E>& dispatch,
-                                           const handler_info& who) mutable {
-                      return dispatch.ask(h, who);
-                  },
-                  std::move(info), id, never}));
-        number();
-        return id;
+        return insert(std::move(info), {}, std::move(handler));
+    }
+
+    /// Adds a handler that is asked only about events of some subjects.
+    template <class Handler>
+    handler_id add(handler_info info, matcher only_for, Handler handler)
+    {
+        static_assert(detail::check_subject<E>());
+        return insert(std::move(info), std::move(only_for), std::move(handler));
     }
 
     /// Removes a handler; false if there is none of that id (any more).
@@ -76,26 +80,19 @@ public:
         return true;
     }
 
-    /// How many handlers the next event will find.
+    /// How many handlers the next event will find, whatever its subject.
     std::size_t size() const noexcept { return handlers_.size() - dead_; }
 
     /// Asks every handler until one decides.
     outcome_of<E> dispatch(const E& event)
     {
-        const flight here(*this);
-        detail::folding<E> folding(event, trace_);
-        auto then = flow::proceed;
-        for (std::size_t i = 0; i != here.count; ++i) {
-            auto& one = *handlers_[i];
-            if (one.removed < here.started) continue;
-            if (then == flow::stop) {
-                if (!folding.traced()) break;
-                folding.skip(one.info);
-            } else {
-                then = one.call(folding, one.info);
-            }
-        }
-        return std::move(folding).finish();
+        if (trace_ != nullptr || dead_ != 0) [[unlikely]]
+            return ask(event, [this](auto& folding, const E& e) { ask_listed(folding, e); });
+        if (index_.trivial())
+            return ask(event, [this](auto& folding, const E&) { ask_all(folding); });
+        const auto subject = detail::subject_of(event);
+        if (index_.none_for(subject)) return detail::folding<E>(event, nullptr).finish();
+        return ask(event, [this, subject](auto& folding, const E&) { ask_for(subject, folding); });
     }
 
 private:
@@ -103,43 +100,120 @@ private:
     static constexpr moment never = ~moment{0};
 
     struct entry {
-        detail::unique_function<flow(detail::folding<E>&, const handler_info&)> call;
+        entry(handler_info who, matcher which, handler_id name)
+            : info(std::move(who)), only_for(std::move(which)), id(name)
+        {}
+        virtual ~entry() = default;
+        virtual flow ask(detail::folding<E>& dispatch) = 0;  // where nobody traces
+        virtual flow ask_traced(detail::folding<E>& dispatch) = 0;
+
         handler_info info;
-        handler_id id;
-        moment removed;  // dispatches that started later do not see it
+        const matcher only_for;
+        const handler_id id;
+        moment removed = never;  // dispatches that started later do not see it
+    };
+
+    template <class Handler>
+    struct entry_of final : entry {
+        entry_of(handler_info who, matcher which, handler_id name, Handler h)
+            : entry(std::move(who), std::move(which), name), handler(std::move(h))
+        {}
+        flow ask(detail::folding<E>& dispatch) override
+        {
+            return dispatch.ask_untraced(handler, this->info);
+        }
+        flow ask_traced(detail::folding<E>& dispatch) override
+        {
+            return dispatch.ask(handler, this->info);
+        }
+
+        Handler handler;
     };
 
     // A dispatch: while there is one, the list only grows at its end.
     struct flight {
-        explicit flight(chain& owner) noexcept
-            : chain_(owner), started(++owner.now_), count(owner.handlers_.size())
-        {
-            ++chain_.in_flight_;
-        }
+        explicit flight(chain& owner) noexcept : chain_(owner) { ++chain_.in_flight_; }
         ~flight()
         {
             --chain_.in_flight_;
-            chain_.tidy();
+            if (chain_.dead_ != 0) chain_.tidy();
         }
         flight(const flight&) = delete;
         flight& operator=(const flight&) = delete;
 
     private:
         chain& chain_;
-
-    public:
-        const moment started;
-        const std::size_t count;
     };
+
+    template <class Handler>
+    handler_id insert(handler_info info, matcher only_for, Handler handler)
+    {
+        static_assert(detail::check_handler<E, Handler, detail::waits::never>());
+        const auto id = static_cast<handler_id>(++last_id_);
+        handlers_.push_back(std::make_unique<entry_of<Handler>>(
+            std::move(info), std::move(only_for), id, std::move(handler)));
+        try {
+            index_.add(*handlers_.back());
+        } catch (...) {
+            index_.remove(*handlers_.back());
+            handlers_.pop_back();
+            throw;
+        }
+        number();
+        return id;
+    }
+
+    template <class Ask>
+    BELAY_NOINLINE outcome_of<E> ask(const E& event, Ask how)
+    {
+        const flight here(*this);
+        detail::folding<E> folding(event, trace_);
+        how(folding, event);
+        return std::move(folding).finish();
+    }
+
+    void ask_all(detail::folding<E>& folding)
+    {
+        for (std::size_t i = 0, count = handlers_.size(); i != count; ++i) {
+            if (handlers_[i]->ask(folding) == flow::stop) return;
+        }
+    }
+
+    void ask_for(std::string_view subject, detail::folding<E>& folding)
+    {
+        auto wanted = index_.find(subject);
+        while (auto* one = wanted.next()) {
+            if (one->ask(folding) == flow::stop) return;
+        }
+    }
+
+    // One after the other, with a look at each: some have been removed by a dispatch that this one is
+    // nested in, or the trace is to hear also of those that are not asked.
+    void ask_listed(detail::folding<E>& folding, const E& event)
+    {
+        const auto started = now_;
+        auto then = flow::proceed;
+        for (std::size_t i = 0, count = handlers_.size(); i != count; ++i) {
+            auto& one = *handlers_[i];
+            if (one.removed <= started) continue;
+            const bool matched = one.only_for.matches(detail::subject_of(event));
+            if (matched && then == flow::proceed) {
+                then = one.ask_traced(folding);
+            } else {
+                folding.skip(one.info, matched);
+            }
+        }
+    }
 
     // Destroys what was removed, once nobody is looking: one at a time, since a destructor may come
     // back here.
-    void tidy() noexcept
+    BELAY_NOINLINE void tidy() noexcept
     {
         while (dead_ != 0 && in_flight_ == 0) {
             const auto found = std::ranges::find_if(
                 handlers_, [](const auto& one) { return one->removed != never; });
             const auto dead = std::move(*found);
+            index_.remove(*dead);
             handlers_.erase(found);
             --dead_;
             number();
@@ -154,9 +228,10 @@ private:
         }
     }
 
+    detail::subject_index<entry> index_;            // of all handlers_
     std::vector<std::unique_ptr<entry>> handlers_;  // entries stay where they are
     std::size_t dead_ = 0;                          // removed, and still in the list
-    moment now_ = 0;
+    moment now_ = 0;                                // counts what was removed
     unsigned in_flight_ = 0;
     unsigned long long last_id_ = 0;
     trace_sink* trace_;

@@ -30,7 +30,8 @@
 //         outcome finish(belay::draft<pre_commit>&) &&;
 //     };
 //
-// An event may also say how long its handlers have: `static constexpr auto deadline =
+// An event may also say what it is about: `std::string_view subject() const`, which a handler's
+// matcher looks at (<belay/core/matcher.hpp>). And it may say how long its handlers have: `static constexpr auto deadline =
 // belay::shared_deadline(60s);`, or `belay::deadline_per_handler(60s)`.
 
 #include <belay/core/answer.hpp>
@@ -137,6 +138,31 @@ concept has_deadline =
 template <class E>
 concept has_deadline_rule =
     requires { requires std::same_as<decltype(E::deadline), const deadline_rule>; };
+
+template <class E>
+concept has_subject = requires(const E& event) {
+    { event.subject() } -> std::same_as<std::string_view>;
+};
+
+// The subject of an event; of one that has none, the empty text.
+template <class E>
+std::string_view subject_of(const E& event)
+{
+    if constexpr (has_subject<E>) {
+        return event.subject();
+    } else {
+        return {};
+    }
+}
+
+template <class E>
+consteval bool check_subject()
+{
+    static_assert(has_subject<E>,
+                  "belay: this event has no subject, so no handler can be for some of its subjects "
+                  "only; add std::string_view subject() const");
+    return true;
+}
 
 template <class E>
 constexpr deadline_rule deadline_of() noexcept

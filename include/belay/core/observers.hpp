@@ -10,6 +10,7 @@
 
 #include <belay/core/async_chain.hpp>
 #include <belay/core/detail/observer_group_state.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/observer_group.hpp>
 
 #include <cstddef>
@@ -59,8 +60,7 @@ private:
         for (const auto& why : outcome.failures) (*on_failure_)(why);
         if (!was_cut) return;
         const auto& plan = this->plan();
-        (*on_failure_)({errc::cancelled, plan.handlers->entries[plan.first].info,
-                        "it was cut off before it had ended"});
+        (*on_failure_)({errc::cancelled, plan.only->info, "it was cut off before it had ended"});
     }
 
     void forget() noexcept override {}
@@ -107,13 +107,22 @@ public:
     template <class Handler>
     handler_id add(handler_info info, Handler handler)
     {
-        return handlers_.add(std::move(info), detail::erase<E>(std::move(handler)));
+        return handlers_.add(std::move(info), {}, detail::erase<E>(std::move(handler)));
+    }
+
+    /// Adds a handler that is told only about events of some subjects.
+    template <class Handler>
+    handler_id add(handler_info info, matcher only_for, Handler handler)
+    {
+        static_assert(detail::check_subject<E>());
+        return handlers_.add(std::move(info), std::move(only_for),
+                             detail::erase<E>(std::move(handler)));
     }
 
     /// Removes a handler; false if there is none of that id (any more).
     bool remove(handler_id id) { return handlers_.remove(id); }
 
-    std::size_t size() const { return handlers_.list()->entries.size(); }
+    std::size_t size() const { return handlers_.current()->entries().size(); }
 
     /// Starts every handler and returns. `on_failure`, if given, is called on the executor once for
     /// each that fails, at any time later, so it owns or outlives what it uses; if several threads run
@@ -123,17 +132,18 @@ public:
     /// event loop running for as long as it likes.
     void notify(E event, std::function<void(const failure&)> on_failure = {})
     {
-        const auto handlers = handlers_.list();
-        if (handlers->entries.empty()) return;
+        const auto handlers = handlers_.current();
+        if (handlers->entries().empty()) return;
         using one_flight = detail::observer_flight<E>;
         const auto executor = get_executor();
         const auto told = std::make_shared<const E>(std::move(event));
         const auto report =
             std::make_shared<const typename one_flight::failure_handler>(std::move(on_failure));
-        for (std::size_t i = 0; i != handlers->entries.size(); ++i) {
+        auto wanted = handlers->find(detail::subject_of(*told));
+        while (const auto* handler = wanted.next()) {
             auto one = std::make_shared<one_flight>(
-                detail::flight_plan<E>{executor, group_.get_clock(), trace_, told, handlers, i,
-                                       i + 1},
+                detail::flight_plan<E>{executor, group_.get_clock(), trace_, told, handlers,
+                                       handler},
                 report, group_.state());
             one->enter();
             boost::asio::post(executor, [one = std::move(one)] { one->run(); });

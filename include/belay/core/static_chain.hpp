@@ -7,9 +7,11 @@
 //     auto outcome = gate.dispatch({.message = "fix"});
 
 #include <belay/core/detail/folding.hpp>
+#include <belay/core/detail/subject_index.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/trace.hpp>
 
-#include <array>
+#include <bitset>
 #include <cstddef>
 #include <string>
 #include <tuple>
@@ -20,7 +22,21 @@ namespace belay {
 /// A handler with its name, for make_static_chain.
 template <class Handler>
 struct named_handler {
+    using handler_type = Handler;
+    static constexpr bool matched = false;
+
     handler_info info;
+    Handler handler;
+};
+
+/// A handler that is asked only about events of some subjects.
+template <class Handler>
+struct matched_handler {
+    using handler_type = Handler;
+    static constexpr bool matched = true;
+
+    handler_info info;
+    matcher only_for;
     Handler handler;
 };
 
@@ -30,71 +46,128 @@ named_handler<Handler> named(handler_info info, Handler handler)
     return {std::move(info), std::move(handler)};
 }
 
-/// As chain, with a fixed list. Several threads may dispatch at once if the handlers allow it.
-template <class E, class... Handler>
+template <class Handler>
+matched_handler<Handler> named(handler_info info, matcher only_for, Handler handler)
+{
+    return {std::move(info), std::move(only_for), std::move(handler)};
+}
+
+/// As chain, with a fixed list; each Part is a named_handler or a matched_handler. Several threads may
+/// dispatch at once if the handlers allow it.
+template <class E, class... Part>
 class static_chain {
     static_assert(detail::check_event<E>());
-    static_assert((detail::check_handler<E, Handler, detail::waits::never>() && ...));
+    static_assert((detail::check_handler<E, typename Part::handler_type, detail::waits::never>() &&
+                   ...));
+
+    static constexpr bool matched = (Part::matched || ...);
+    static constexpr auto each = std::index_sequence_for<Part...>();
 
 public:
-    explicit static_chain(named_handler<Handler>... handlers)
-        : info_{std::move(handlers.info)...}, handlers_(std::move(handlers.handler)...)
-    {
-        std::size_t position = 0;
-        for (auto& one : info_) {
-            one.position = ++position;
-            if (one.name.empty()) one.name = "handler " + std::to_string(position);
-        }
-    }
+    explicit static_chain(Part... parts) : parts_(std::move(parts)...) { number(each); }
 
     /// Who is told what the handlers do from now on; null: nobody. Must outlive the chain.
     void trace(trace_sink* sink) noexcept { trace_ = sink; }
 
-    static constexpr std::size_t size() noexcept { return sizeof...(Handler); }
+    static constexpr std::size_t size() noexcept { return sizeof...(Part); }
 
     /// Asks every handler until one decides.
     outcome_of<E> dispatch(const E& event)
     {
         detail::folding<E> folding(event, trace_);
         if (folding.traced()) [[unlikely]] {
-            ask_traced(folding, std::index_sequence_for<Handler...>());
+            ask_traced(folding, detail::subject_of(event), each);
+        } else if constexpr (matched) {
+            ask(folding, wanted_.find(detail::subject_of(event)), each);
         } else {
-            ask(folding, std::index_sequence_for<Handler...>());
+            ask(folding, each);
         }
         return std::move(folding).finish();
     }
 
 private:
     template <std::size_t... I>
-    void ask(detail::folding<E>& folding, std::index_sequence<I...>)
+    void number(std::index_sequence<I...>)
     {
-        (void)((folding.ask_untraced(std::get<I>(handlers_), info_[I]) == flow::proceed) && ...);
+        (enter(I, std::get<I>(parts_)), ...);
+    }
+
+    template <class P>
+    void enter(std::size_t index, P& part)
+    {
+        part.info.position = index + 1;
+        if (part.info.name.empty()) part.info.name = "handler " + std::to_string(index + 1);
+        if constexpr (P::matched) {
+            static_assert(detail::check_subject<E>());
+            wanted_.add(index, part.only_for);
+        } else if constexpr (matched) {
+            wanted_.add(index, {});
+        }
     }
 
     template <std::size_t... I>
-    void ask_traced(detail::folding<E>& folding, std::index_sequence<I...>)
+    void ask(detail::folding<E>& folding, std::index_sequence<I...>)
     {
-        std::size_t asked = 0;
-        (void)((++asked, folding.ask(std::get<I>(handlers_), info_[I]) == flow::proceed) && ...);
-        while (asked < size()) folding.skip(info_[asked++]);
+        (void)((ask_one(folding, std::get<I>(parts_)) == flow::proceed) && ...);
     }
 
-    std::array<handler_info, sizeof...(Handler)> info_;
-    std::tuple<Handler...> handlers_;
+    template <std::size_t... I>
+    void ask(detail::folding<E>& folding, std::bitset<sizeof...(Part)> wanted,
+             std::index_sequence<I...>)
+    {
+        if (wanted.none()) return;
+        (void)((!wanted[I] || ask_one(folding, std::get<I>(parts_)) == flow::proceed) && ...);
+    }
+
+    template <class P>
+    static flow ask_one(detail::folding<E>& folding, P& part)
+    {
+        return folding.ask_untraced(part.handler, part.info);
+    }
+
+    // Tells the trace of every handler, also of those that are not asked.
+    template <std::size_t... I>
+    void ask_traced(detail::folding<E>& folding, std::string_view subject,
+                    std::index_sequence<I...>)
+    {
+        std::bitset<sizeof...(Part)> wanted;
+        if constexpr (matched) {
+            wanted = wanted_.find(subject);
+        } else {
+            wanted.set();
+        }
+        auto then = flow::proceed;
+        const auto one = [&](std::size_t index, auto& part) {
+            if (wanted[index] && then == flow::proceed) {
+                then = folding.ask(part.handler, part.info);
+            } else {
+                folding.skip(part.info, wanted[index]);
+            }
+        };
+        (one(I, std::get<I>(parts_)), ...);
+    }
+
+    std::tuple<Part...> parts_;
+    detail::subject_bits<matched ? sizeof...(Part) : 0> wanted_;
     trace_sink* trace_ = nullptr;
 };
 
 namespace detail {
 
 template <class T>
-struct handler_in {
-    using type = T;
-    static named_handler<T> name(T handler) { return {{}, std::move(handler)}; }
+struct part_of {
+    using type = named_handler<T>;
+    static type make(T handler) { return {{}, std::move(handler)}; }
 };
 template <class T>
-struct handler_in<named_handler<T>> {
-    using type = T;
-    static named_handler<T> name(named_handler<T> handler) { return handler; }
+struct part_of<named_handler<T>> {
+    using type = named_handler<T>;
+    static type make(type part) { return part; }
+};
+template <class T>
+struct part_of<matched_handler<T>> {
+    using type = matched_handler<T>;
+    static type make(type part) { return part; }
 };
 
 }  // namespace detail
@@ -103,8 +176,8 @@ struct handler_in<named_handler<T>> {
 template <class E, class... Handler>
 auto make_static_chain(Handler... handlers)
 {
-    return static_chain<E, typename detail::handler_in<Handler>::type...>(
-        detail::handler_in<Handler>::name(std::move(handlers))...);
+    return static_chain<E, typename detail::part_of<Handler>::type...>(
+        detail::part_of<Handler>::make(std::move(handlers))...);
 }
 
 }  // namespace belay

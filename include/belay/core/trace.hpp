@@ -15,10 +15,11 @@ namespace belay {
 struct trace_span {
     std::string_view event;  ///< E::event_name
     const handler_info& handler;
-    bool ran;                       ///< false: an earlier handler, or the deadline, came before it
-    std::string_view said;          ///< the answer's name; empty if it failed or did not run
-    const failure* failed;          ///< how it failed, or null
-    flow then;                      ///< stop: this one decided
+    bool matched;           ///< false: it is for events of other subjects
+    bool ran;               ///< false, if it matched: an earlier one, or the deadline, came first
+    std::string_view said;  ///< the answer's name; empty if it failed or did not run
+    const failure* failed;  ///< how it failed, or null
+    flow then;              ///< stop: this one decided
     std::chrono::nanoseconds took;  ///< from its call to its answer or its failure
 };
 

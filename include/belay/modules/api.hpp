@@ -4,7 +4,9 @@
 // What a module is given when it is loaded, and keeps (spec: Veyyon, "What a hook module is").
 
 #include <belay/core/any_handler.hpp>
+#include <belay/core/event.hpp>
 #include <belay/core/failure.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/modules/command.hpp>
 #include <belay/modules/context.hpp>
 #include <belay/modules/detail/module_link.hpp>
@@ -71,13 +73,18 @@ public:
     template <module_event E, class Handler>
     void on(Handler handler, std::optional<std::chrono::milliseconds> timeout = {}) const
     {
-        auto shared = detail::with_context<E>(std::move(handler), handler_context(link_));
-        if (!shared) {
-            throw std::invalid_argument("the handler of " + std::string(E::event_name) +
-                                        " is an empty function");
-        }
-        link_->add_handler(belay::detail::index_of<E, all_events>(),
-                           std::make_shared<any_handler<E>>(std::move(shared)), timeout);
+        add<E>({}, std::move(handler), timeout);
+    }
+
+    /// Handles `tool_call` or `tool_result` for some tools only.
+    ///
+    ///     api.on<tool_call>(belay::exact("bash"), [](const tool_call& event) { ... });
+    template <module_event E, class Handler>
+    void on(matcher tools, Handler handler,
+            std::optional<std::chrono::milliseconds> timeout = {}) const
+    {
+        static_assert(belay::detail::check_subject<E>());
+        add<E>(std::move(tools), std::move(handler), timeout);
     }
 
     /// Registers a slash command. The handler takes a `const command&`, and then, if it likes, a
@@ -143,6 +150,20 @@ public:
     const std::string& name() const noexcept { return link_->name(); }
 
 private:
+    template <class E, class Handler>
+    void add(matcher only_for, Handler handler,
+             std::optional<std::chrono::milliseconds> timeout) const
+    {
+        auto shared = detail::with_context<E>(std::move(handler), handler_context(link_));
+        if (!shared) {
+            throw std::invalid_argument("the handler of " + std::string(E::event_name) +
+                                        " is an empty function");
+        }
+        link_->add_handler(belay::detail::index_of<E, all_events>(),
+                           std::make_shared<any_handler<E>>(std::move(shared)), std::move(only_for),
+                           timeout);
+    }
+
     detail::link_ptr link_;
 };
 

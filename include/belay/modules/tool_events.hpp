@@ -32,6 +32,9 @@ struct tool_call {
     struct fold;
     struct outcome;
 
+    /// The tool, for matchers.
+    std::string_view subject() const noexcept { return tool_name; }
+
     std::string tool_name{};
     std::string tool_call_id{};
     boost::json::object input{};
@@ -94,6 +97,9 @@ struct tool_result {
     using answer = std::variant<observe, result>;
     struct fold;
     struct outcome;
+
+    /// The tool, for matchers.
+    std::string_view subject() const noexcept { return tool_name; }
 
     std::string tool_name{};
     std::string tool_call_id{};

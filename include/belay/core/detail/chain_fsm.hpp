@@ -4,9 +4,9 @@
 // What an async_chain does next. No clock, no timer, no handler: the caller says what time it is
 // and what happened, and does what it is told.
 //
-//     finished()     nothing is left to do; cancelled() says whether that is why
-//     next(now)      for the handler at index(): call it and give up on it at until(), or no time
-//                    is left for it, so it fails without being called
+//     finished()     no handler is asked any more; cancelled() says whether that is why
+//     next(now)      for the next handler: call it and give up on it at until(), or no time is left
+//                    for it, so it fails without being called
 //     judge(when)    whether an answer of the running handler at `when` is too late, and why
 //     settled(flow)  it has answered or failed, and the fold has said how to go on
 //     cancel()       nothing more is called; the caller abandons the running handler
@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <optional>
 
 namespace belay::detail {
@@ -27,8 +26,7 @@ public:
 
     enum class action : unsigned char { call, not_started };
 
-    chain_fsm(std::size_t handlers, deadline_rule rule, time_point start) noexcept
-        : handlers_(handlers), rule_(rule)
+    chain_fsm(deadline_rule rule, time_point start) noexcept : rule_(rule)
     {
         if (rule.of == deadline_rule::scope::shared) shared_ = time_after(start, rule.limit);
     }
@@ -45,8 +43,7 @@ public:
         return action::call;
     }
 
-    std::size_t index() const noexcept { return index_; }
-    bool finished() const noexcept { return cancelled_ || stopped_ || index_ == handlers_; }
+    bool finished() const noexcept { return cancelled_ || stopped_; }
     bool cancelled() const noexcept { return cancelled_; }
 
     // When the running handler is abandoned; max() for never.
@@ -58,17 +55,11 @@ public:
         return when >= until_ ? std::optional(overdue_) : std::nullopt;
     }
 
-    void settled(flow then) noexcept
-    {
-        ++index_;
-        stopped_ = then == flow::stop;
-    }
+    void settled(flow then) noexcept { stopped_ = then == flow::stop; }
 
     void cancel() noexcept { cancelled_ = true; }
 
 private:
-    std::size_t handlers_;
-    std::size_t index_ = 0;
     deadline_rule rule_;
     time_point shared_ = time_point::max();
     time_point until_ = time_point::max();

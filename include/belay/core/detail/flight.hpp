@@ -6,7 +6,9 @@
 #include <belay/core/clock.hpp>
 #include <belay/core/detail/chain_fsm.hpp>
 #include <belay/core/detail/folding.hpp>
+#include <belay/core/detail/subject_index.hpp>
 #include <belay/core/handler.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/reply.hpp>
 #include <belay/core/trace.hpp>
 
@@ -105,14 +107,41 @@ std::shared_ptr<async_handler<E>> erase(Handler handler)
 
 // The handlers of a chain at one moment. A dispatch keeps the list that it started with.
 template <class E>
-struct handler_list {
+class handler_list {
+public:
     struct entry {
         std::shared_ptr<async_handler<E>> handler;
         handler_info info;
+        matcher only_for;
         handler_id id;
     };
-    std::vector<entry> entries;
-    bool waits = false;  // whether one of them answers later
+    using cursor = typename subject_index<const entry>::cursor;
+
+    handler_list() = default;
+    explicit handler_list(std::vector<entry> entries) : entries_(std::move(entries))
+    {
+        std::size_t position = 0;
+        for (auto& one : entries_) {
+            one.info.position = ++position;
+            waits_ = waits_ || !one.handler->immediate();
+            index_.add(one);
+        }
+    }
+    handler_list(const handler_list&) = delete;
+    handler_list& operator=(const handler_list&) = delete;
+
+    const std::vector<entry>& entries() const noexcept { return entries_; }
+
+    // Those that are for a subject.
+    cursor find(std::string_view subject) const { return index_.find(subject); }
+
+    // Whether one of them answers later.
+    bool waits() const noexcept { return waits_; }
+
+private:
+    std::vector<entry> entries_;
+    subject_index<const entry> index_;
+    bool waits_ = false;
 };
 
 // The list that a chain has now. Changing it makes a new one; the old one, and with it a handler that
@@ -120,21 +149,21 @@ struct handler_list {
 template <class E>
 class handler_registry {
 public:
-    using list_pointer = std::shared_ptr<const handler_list<E>>;
+    using list = handler_list<E>;
+    using list_pointer = std::shared_ptr<const list>;
 
     handler_registry() = default;
     handler_registry(const handler_registry&) = delete;
     handler_registry& operator=(const handler_registry&) = delete;
-    ~handler_registry() { const auto last = replace(std::make_shared<handler_list<E>>()); }
+    ~handler_registry() { const auto last = std::exchange(list_, std::make_shared<list>()); }
 
-    handler_id add(handler_info info, std::shared_ptr<async_handler<E>> handler)
+    handler_id add(handler_info info, matcher only_for, std::shared_ptr<async_handler<E>> handler)
     {
         std::unique_lock lock(mutex_);
         const auto id = static_cast<handler_id>(++last_id_);
-        auto changed = std::make_shared<handler_list<E>>();
-        changed->entries = list_->entries;
-        changed->entries.push_back({std::move(handler), std::move(info), id});
-        const auto before = replace(std::move(changed));
+        auto entries = list_->entries();
+        entries.push_back({std::move(handler), std::move(info), std::move(only_for), id});
+        const auto before = std::exchange(list_, std::make_shared<list>(std::move(entries)));
         lock.unlock();
         return id;
     }
@@ -142,34 +171,23 @@ public:
     bool remove(handler_id id)
     {
         std::unique_lock lock(mutex_);
-        auto changed = std::make_shared<handler_list<E>>();
-        changed->entries = list_->entries;
+        auto entries = list_->entries();
         const auto is_it = [&](const auto& one) { return one.id == id; };
-        if (std::erase_if(changed->entries, is_it) == 0) return false;
-        const auto before = replace(std::move(changed));
+        if (std::erase_if(entries, is_it) == 0) return false;
+        const auto before = std::exchange(list_, std::make_shared<list>(std::move(entries)));
         lock.unlock();
         return true;
     }
 
-    list_pointer list() const
+    list_pointer current() const
     {
         const std::lock_guard lock(mutex_);
         return list_;
     }
 
 private:
-    [[nodiscard]] list_pointer replace(std::shared_ptr<handler_list<E>> changed)
-    {
-        std::size_t position = 0;
-        for (auto& one : changed->entries) {
-            one.info.position = ++position;
-            changed->waits = changed->waits || !one.handler->immediate();
-        }
-        return std::exchange(list_, std::move(changed));
-    }
-
     mutable std::mutex mutex_;
-    list_pointer list_ = std::make_shared<handler_list<E>>();
+    list_pointer list_ = std::make_shared<list>();
     unsigned long long last_id_ = 0;
 };
 
@@ -277,8 +295,7 @@ struct flight_plan {
     trace_sink* trace;
     std::shared_ptr<const E> event;
     std::shared_ptr<const handler_list<E>> handlers;
-    std::size_t first;  // it asks the handlers [first, last)
-    std::size_t last;
+    const typename handler_list<E>::entry* only;  // the one that it asks; null: all for the subject
 };
 
 // One dispatch. If all handlers of the chain answer at once it runs to its end where it was
@@ -296,9 +313,11 @@ public:
     explicit flight(flight_plan<E> plan)
         : plan_(std::move(plan)),
           folding_(*plan_.event, plan_.trace),
-          fsm_(plan_.last - plan_.first, deadline_of<E>(), plan_.time.now())
+          fsm_(deadline_of<E>(), plan_.time.now()),
+          only_(plan_.only),
+          wanted_(plan_.handlers->find(subject_of(*plan_.event)))
     {
-        if (plan_.handlers->waits) strand_.emplace(plan_.executor);
+        if (plan_.handlers->waits()) strand_.emplace(plan_.executor);
     }
 
     virtual ~flight() = default;
@@ -407,18 +426,29 @@ private:
                 arm();
                 idle_ = running_->await();
                 if (idle_) return false;
-            } else if (fsm_.finished()) {
+            } else if (const auto* one = fsm_.finished() ? nullptr : find_next()) {
+                ask(*one);
+            } else {
                 skip_the_rest();
                 return true;
-            } else {
-                step();
             }
         }
     }
 
-    void step()
+    // Null: there is none. The trace hears of those before it, which are not for this subject.
+    const entry* find_next()
     {
-        const auto& one = plan_.handlers->entries[plan_.first + fsm_.index()];
+        if (plan_.only != nullptr) return std::exchange(only_, nullptr);
+        const auto* found = wanted_.next();
+        if (found != nullptr && folding_.traced()) {
+            while (seen_ != found) folding_.skip((seen_++)->info, false);
+            ++seen_;
+        }
+        return found;
+    }
+
+    void ask(const entry& one)
+    {
         const bool timed = one.info.timeout || deadline_of<E>().of != deadline_rule::scope::none;
         if (timed && !now_) now_ = plan_.time.now();
         const auto now = now_.value_or(clock::time_point());
@@ -499,9 +529,10 @@ private:
 
     void skip_the_rest()
     {
-        if (!folding_.traced()) return;
-        for (auto i = plan_.first + fsm_.index(); i < plan_.last; ++i) {
-            folding_.skip(plan_.handlers->entries[i].info);
+        if (!folding_.traced() || plan_.only != nullptr) return;
+        const auto& all = plan_.handlers->entries();
+        for (; seen_ != all.data() + all.size(); ++seen_) {
+            folding_.skip(seen_->info, seen_->only_for.matches(subject_of(*plan_.event)));
         }
     }
 
@@ -538,6 +569,10 @@ private:
     const flight_plan<E> plan_;
     folding<E> folding_;
     chain_fsm fsm_;
+    const entry* only_;
+    typename handler_list<E>::cursor wanted_;
+    const entry* seen_ =
+        plan_.handlers->entries().data();   // the first that the trace does not know of
     std::optional<clock::time_point> now_;  // if it was read since the last handler was called
     std::optional<timer_strand> strand_;
     std::atomic<bool> cancelled_{false};

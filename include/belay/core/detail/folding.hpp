@@ -111,10 +111,11 @@ public:
             began_ = std::chrono::steady_clock::now();
     }
 
-    // A handler that nobody calls, since an earlier one decided.
-    void skip(const handler_info& info) noexcept
+    // A handler that nobody calls: it is not for this event's subject, or an earlier one decided.
+    void skip(const handler_info& info, bool matched = true) noexcept
     {
-        if (traced()) trace_->on_span({E::event_name, info, false, {}, nullptr, flow::proceed, {}});
+        if (!traced()) return;
+        trace_->on_span({E::event_name, info, matched, false, {}, nullptr, flow::proceed, {}});
     }
 
     // A handler that was abandoned since the dispatch was cancelled. The fold is not asked.
@@ -187,7 +188,7 @@ private:
         const bool ran = failed == nullptr || failed->code != errc::not_started;
         std::chrono::nanoseconds took{0};
         if (ran) took = std::chrono::steady_clock::now() - began_;
-        trace_->on_span({E::event_name, info, ran, said, failed, then, took});
+        trace_->on_span({E::event_name, info, true, ran, said, failed, then, took});
     }
 
     typename E::fold fold_{};

@@ -5,6 +5,7 @@
 
 #include <belay/config.hpp>
 #include <belay/core/detail/folding.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/modules/detail/module_link.hpp>
 #include <belay/modules/detail/runner_state.hpp>
 
@@ -34,7 +35,7 @@ public:
     BELAY_DECL std::shared_ptr<modules::ui> person() override;
     BELAY_DECL bool has_person() override;
 
-    BELAY_DECL void add_handler(std::size_t event, std::shared_ptr<void> handler,
+    BELAY_DECL void add_handler(std::size_t event, std::shared_ptr<void> handler, matcher only_for,
                                 std::optional<std::chrono::milliseconds> timeout) override;
     BELAY_DECL void add_command(command_info what, any_handler<command> handler) override;
     BELAY_DECL void add_renderer(std::string custom_type, message_renderer renderer) override;

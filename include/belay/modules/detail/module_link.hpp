@@ -7,6 +7,7 @@
 #include <belay/core/detail/host_call_op.hpp>
 #include <belay/core/error.hpp>
 #include <belay/core/failure.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/modules/agent.hpp>
 #include <belay/modules/command.hpp>
 #include <belay/modules/exec.hpp>
@@ -46,7 +47,7 @@ public:
     virtual bool has_person() = 0;
 
     // `handler` is an any_handler<E>, of the event at that place in all_events.
-    virtual void add_handler(std::size_t event, std::shared_ptr<void> handler,
+    virtual void add_handler(std::size_t event, std::shared_ptr<void> handler, matcher only_for,
                              std::optional<std::chrono::milliseconds> timeout) = 0;
     virtual void add_command(command_info what, any_handler<command> handler) = 0;
     virtual void add_renderer(std::string custom_type, message_renderer renderer) = 0;

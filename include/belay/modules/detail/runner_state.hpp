@@ -10,6 +10,7 @@
 #include <belay/core/detail/holding.hpp>
 #include <belay/core/detail/waiting_handler.hpp>
 #include <belay/core/error.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/observer_group.hpp>
 #include <belay/core/observers.hpp>
 #include <belay/core/trace.hpp>
@@ -135,7 +136,7 @@ public:
 
     // What a module registers.
     BELAY_DECL void add_handler(const std::string& module, std::size_t event,
-                                std::shared_ptr<void> handler,
+                                std::shared_ptr<void> handler, matcher only_for,
                                 std::optional<std::chrono::milliseconds> timeout);
     BELAY_DECL void add_command(command_info what, any_handler<command> handler);
 

@@ -60,11 +60,11 @@ BELAY_DECL void loaded_module::add(std::function<void(runner_state&)> what)
 }
 
 BELAY_DECL void loaded_module::add_handler(std::size_t event, std::shared_ptr<void> handler,
+                                           matcher only_for,
                                            std::optional<std::chrono::milliseconds> timeout)
 {
-    add([name = name_, event, handler = std::move(handler), timeout](runner_state& to) {
-        to.add_handler(name, event, handler, timeout);
-    });
+    add([name = name_, event, handler = std::move(handler), only_for = std::move(only_for),
+         timeout](runner_state& to) { to.add_handler(name, event, handler, only_for, timeout); });
 }
 
 // Whether a person can type it as one word, and see it as such.

@@ -104,14 +104,19 @@ BELAY_DECL std::vector<std::string> runner_state::module_names() const
 }
 
 BELAY_DECL void runner_state::add_handler(const std::string& module, std::size_t event,
-                                          std::shared_ptr<void> handler,
+                                          std::shared_ptr<void> handler, matcher only_for,
                                           std::optional<std::chrono::milliseconds> timeout)
 {
     belay::detail::with_event<all_events>(event, [&]<class E>(std::type_identity<E>) {
         auto limit = timeout.value_or(options.handler_timeout);
         if constexpr (std::is_same_v<E, session_shutdown>) limit = options.shutdown_timeout;
-        chain_of<E>().add({.name = module, .from = origin::extension, .timeout = limit},
-                          *std::static_pointer_cast<any_handler<E>>(handler));
+        handler_info info{.name = module, .from = origin::extension, .timeout = limit};
+        const auto& erased = *std::static_pointer_cast<any_handler<E>>(handler);
+        if constexpr (belay::detail::has_subject<E>) {
+            chain_of<E>().add(std::move(info), std::move(only_for), erased);
+        } else {
+            chain_of<E>().add(std::move(info), erased);
+        }
     });
 }
 

@@ -1,0 +1,206 @@
+#ifndef BELAY_CORE_DETAIL_SUBJECT_INDEX_HPP
+#define BELAY_CORE_DETAIL_SUBJECT_INDEX_HPP
+
+// Which handlers of a chain are for a subject, in the order of the chain.
+
+#include <belay/core/matcher.hpp>
+
+#include <algorithm>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace belay::detail {
+
+// Quicker than the order of the alphabet: most names differ in their length.
+struct shorter_first {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const noexcept
+    {
+        return a.size() != b.size() ? a.size() < b.size() : a < b;
+    }
+};
+
+// What belongs to a name. Most names for which there is nothing are told apart by a glance.
+template <class T>
+class by_name {
+public:
+    T& operator[](const std::string& name)
+    {
+        present_ |= bit(name);
+        return all_[name];
+    }
+
+    // Null: there is nothing.
+    const T* find(std::string_view name) const
+    {
+        if (!perhaps(name)) return nullptr;
+        const auto found = all_.find(name);
+        return found == all_.end() ? nullptr : &found->second;
+    }
+
+    // False: there is nothing for this name.
+    bool perhaps(std::string_view name) const noexcept { return (present_ & bit(name)) != 0; }
+
+    bool empty() const noexcept { return all_.empty(); }
+
+    T* find(std::string_view name) { return const_cast<T*>(std::as_const(*this).find(name)); }
+
+    void erase(const std::string& name)
+    {
+        all_.erase(name);
+        present_ = 0;
+        for (const auto& [left, value] : all_) present_ |= bit(left);
+    }
+
+private:
+    static std::uint64_t bit(std::string_view name) noexcept
+    {
+        if (name.empty()) return 0;
+        const auto first = static_cast<unsigned char>(name.front());
+        const auto last = static_cast<unsigned char>(name.back());
+        return std::uint64_t{1} << ((name.size() * 11 + first * 5U + last) % 64);
+    }
+
+    std::map<std::string, T, shorter_first> all_;
+    std::uint64_t present_ = 0;
+};
+
+// For handlers that come and go. An entry has an `id`, which is greater than those of the entries before it, and a matcher
+// `only_for`, and stays where it is while it is in the index.
+template <class Entry>
+class subject_index {
+    struct item {
+        Entry* entry;
+        bool always;  // for every subject
+    };
+    using items = std::vector<item>;
+
+public:
+    // Goes through the entries for one subject that were there when it was made. Entries may be added
+    // meanwhile, but not removed.
+    class cursor {
+    public:
+        // Null: that was the last.
+        Entry* next()
+        {
+            while (!named_.at_end()) {
+                if (!others_.at_end() && others_.now().entry->id < named_.now().entry->id) {
+                    if (auto* one = next_other()) return one;
+                } else {
+                    return named_.take().entry;
+                }
+            }
+            while (!others_.at_end()) {
+                if (auto* one = next_other()) return one;
+            }
+            return nullptr;
+        }
+
+    private:
+        friend class subject_index;
+
+        struct place {
+            const items* list;
+            std::size_t next;
+            std::size_t end;
+
+            bool at_end() const noexcept { return next == end; }
+            const item& now() const noexcept { return (*list)[next]; }
+            const item& take() noexcept { return (*list)[next++]; }
+        };
+
+        cursor(const items& others, const items* named, std::string_view subject) noexcept
+            : others_{&others, 0, others.size()},
+              named_{named, 0, named == nullptr ? 0 : named->size()},
+              subject_(subject)
+        {}
+
+        Entry* next_other()
+        {
+            const auto& one = others_.take();
+            return one.always || one.entry->only_for.matches(subject_) ? one.entry : nullptr;
+        }
+
+        place others_;
+        place named_;
+        std::string_view subject_;
+    };
+
+    // After the others.
+    void add(Entry& one)
+    {
+        for (const auto& name : one.only_for.names()) named_[name].push_back({&one, false});
+        if (one.only_for.names().empty())
+            others_.push_back({&one, one.only_for.matches_everything()});
+        trivial_ = trivial_ && one.only_for.matches_everything();
+    }
+
+    void remove(const Entry& one)
+    {
+        const auto is_it = [&](const item& each) { return each.entry == &one; };
+        for (const auto& name : one.only_for.names()) {
+            auto* list = named_.find(name);
+            if (list == nullptr) continue;
+            std::erase_if(*list, is_it);
+            if (list->empty()) named_.erase(name);
+        }
+        std::erase_if(others_, is_it);
+        trivial_ = named_.empty() && std::ranges::all_of(others_, &item::always);
+    }
+
+    // Whether all entries are for every subject.
+    bool trivial() const noexcept { return trivial_; }
+
+    // True: no entry is for this subject. It is quicker than find, and does not see all.
+    bool none_for(std::string_view subject) const noexcept
+    {
+        return others_.empty() && !named_.perhaps(subject);
+    }
+
+    cursor find(std::string_view subject) const { return {others_, named_.find(subject), subject}; }
+
+private:
+    by_name<items> named_;
+    items others_;  // for every subject, or for a pattern
+    bool trivial_ = true;
+};
+
+// For a fixed number of handlers: a bit for each.
+template <std::size_t N>
+class subject_bits {
+public:
+    void add(std::size_t handler, const matcher& only_for)
+    {
+        for (const auto& name : only_for.names()) named_[name].set(handler);
+        if (only_for.matches_everything()) {
+            always_.set(handler);
+        } else if (only_for.names().empty()) {
+            patterns_.emplace_back(handler, only_for);
+        }
+    }
+
+    std::bitset<N> find(std::string_view subject) const
+    {
+        auto found = always_;
+        if (const auto* named = named_.find(subject)) found |= *named;
+        for (const auto& [handler, pattern] : patterns_) {
+            if (pattern.matches(subject)) found.set(handler);
+        }
+        return found;
+    }
+
+private:
+    std::bitset<N> always_;
+    by_name<std::bitset<N>> named_;
+    std::vector<std::pair<std::size_t, matcher>> patterns_;
+};
+
+}  // namespace belay::detail
+
+#endif
