@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -265,6 +266,35 @@ BOOST_AUTO_TEST_CASE(a_timeout_is_any_positive_whole_number)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_mode_is_worker_or_absent)
+{
+    BOOST_TEST((executables(with(""))[0].mode == run_mode::once));
+    BOOST_TEST((executables(with(R"(,"mode":"worker")"))[0].mode == run_mode::worker));
+    for (const std::string value : {"\"run\"", "\"Worker\"", "\"\"", "null", "true", "1", "[]"}) {
+        BOOST_TEST(fault(with(R"(,"mode":)" + value)) ==
+                   "config.json: hooks[0].mode must be \"worker\", or absent, not " + value);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_is_given_1_to_64_events_at_a_time)
+{
+    const auto of = [](const std::string& value) {
+        return with(R"(,"in_flight":)" + value + R"(,"mode":"worker")");
+    };
+    BOOST_TEST(executables(with(R"(,"mode":"worker")"))[0].in_flight == 1u);
+    BOOST_TEST(executables(of("1"))[0].in_flight == 1u);
+    BOOST_TEST(executables(of("64"))[0].in_flight == 64u);
+    BOOST_TEST(executables(of("8.0"))[0].in_flight == 8u);
+    for (const std::string value : {"0", "65", "-1", "1.5", "\"4\"", "null", "[]",
+                                    "9223372036854775807", "18446744073709551615"}) {
+        BOOST_TEST(fault(of(value)) ==
+                   "config.json: hooks[0].in_flight must be a whole number from 1 to 64, not " +
+                       value);
+    }
+    BOOST_TEST(fault(with(R"(,"in_flight":1)")) ==
+               "config.json: hooks[0].in_flight 1 is only for an entry whose mode is \"worker\"");
+}
+
 BOOST_AUTO_TEST_CASE(a_program_is_resolved_inside_the_hooks_directory)
 {
     const std::pair<std::string, std::string> programs[] = {
@@ -394,6 +424,8 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_given_twice_is_refused_where_a_hook_would_be_
                "config.json: hooks[0].timeout_ms is given twice");
     BOOST_TEST(fault(with(R"(,"protocol":"vera","protocol":"vera")")) ==
                "config.json: hooks[0].protocol is given twice");
+    BOOST_TEST(fault(with(R"(,"mode":"worker","in_flight":2,"in_flight":4)")) ==
+               "config.json: hooks[0].in_flight is given twice");
     BOOST_TEST(fault(R"({"a":1,"a":2,"x":{"hooks":1,"hooks":2}})") == "");
     BOOST_TEST(fault(with(R"(,"note":1,"note":2,"x":{"phase":1,"phase":2})")) == "");
 }
@@ -501,15 +533,39 @@ BOOST_AUTO_TEST_CASE(a_timeout_has_1_to_30000_milliseconds)
     }
 }
 
+BOOST_AUTO_TEST_CASE(only_a_worker_has_several_events_in_flight)
+{
+    const auto fault = [](run_mode mode, std::size_t in_flight) {
+        const auto made =
+            check({.phase = "pre_turn", .argv = {"x"}, .mode = mode, .in_flight = in_flight});
+        return made ? std::string() : made.error().message;
+    };
+    BOOST_TEST(fault(run_mode::once, 1) == "");
+    BOOST_TEST(fault(run_mode::once, 2) == "Command hook in_flight needs the mode worker");
+    BOOST_TEST(fault(run_mode::once, 0) == "Command hook in_flight needs the mode worker");
+    for (const std::size_t allowed : {1, 64}) BOOST_TEST(fault(run_mode::worker, allowed) == "");
+    for (const std::size_t refused : {0, 65}) {
+        BOOST_TEST(fault(run_mode::worker, refused) ==
+                   "Command hook in_flight must be between 1 and 64");
+    }
+    const auto made =
+        check({.phase = "pre_turn", .argv = {"x"}, .mode = run_mode::worker, .in_flight = 8});
+    BOOST_REQUIRE(made.has_value());
+    BOOST_TEST((made->mode == run_mode::worker));
+    BOOST_TEST(made->in_flight == 8u);
+}
+
 BOOST_AUTO_TEST_CASE(a_key_that_means_nothing_is_no_error_but_is_told)
 {
     const auto loaded = config::parse(
         R"({"hooks":[{"phase":"pre_turn","argv":["a"]},
-                     {"phase":"pre_turn","argv":["a"],"timeout":5,"note":"mine"}]})",
+                     {"phase":"pre_turn","argv":["a"],"timeout":5,"note":"mine"},
+                     {"phase":"pre_turn","argv":["a"],"modus":"worker","inflight":2}]})",
         "/home/nobody/.vera", "c.json");
     const std::vector<std::string> told{
         "c.json: hooks[1].timeout means nothing (did you mean timeout_ms?)",
-        "c.json: hooks[1].note means nothing"};
+        "c.json: hooks[1].note means nothing", "c.json: hooks[2].modus means nothing",
+        "c.json: hooks[2].inflight means nothing (did you mean in_flight?)"};
     BOOST_TEST(loaded.value().warnings() == told, boost::test_tools::per_element());
 
     const auto nearly = config::parse(

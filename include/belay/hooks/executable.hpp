@@ -13,12 +13,14 @@
 #include <belay/hooks/protocol.hpp>
 #include <belay/process/exit_report.hpp>
 #include <belay/process/invocation.hpp>
+#include <belay/process/worker_types.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -31,6 +33,15 @@
 
 namespace belay::hooks {
 
+/// How an executable gets its events.
+enum class run_mode : unsigned char {
+    once,    ///< a run for each event
+    worker,  ///< it lives on: a line for each event, a line for each answer (doc/workers.md)
+};
+
+/// The most events that a worker may be given at a time.
+inline constexpr std::size_t in_flight_limit = 64;
+
 /// An executable hook as a config entry or an extension gives it.
 struct executable_spec {
     std::string phase{};              ///< a phase's name, or a name that its protocol gives to one
@@ -38,6 +49,8 @@ struct executable_spec {
     std::string protocol = "vera";
     std::chrono::milliseconds timeout{1000};
     std::string name{};  ///< shown to people; empty: the file name of `argv[0]`
+    run_mode mode = run_mode::once;
+    std::size_t in_flight = 1;  ///< of a worker: how many events it may be given at a time
 };
 
 /// An executable hook whose entry was understood.
@@ -48,6 +61,8 @@ struct executable {
     std::vector<std::string> argv{};
     std::chrono::milliseconds timeout{1000};
     std::string name{};
+    run_mode mode = run_mode::once;
+    std::size_t in_flight = 1;
 };
 
 /// The protocols that entries may name.
@@ -60,8 +75,8 @@ using protocols = std::span<const protocol* const>;
 inline constexpr std::chrono::milliseconds timeout_limit{30000};
 
 /// What `spec` means, or why it cannot be a hook: first its protocol is judged, then its phase, its
-/// argv (1 to 16 elements, none empty, at most 8 KiB as JSON), its timeout (1 to 30000 ms). The
-/// diagnosis is `errc::invalid_config`. A path that is not absolute is refused where the hook is
+/// argv (1 to 16 elements, none empty, at most 8 KiB as JSON), its timeout (1 to 30000 ms), `in_flight`
+/// (of a worker 1 to 64, else 1). The diagnosis is `errc::invalid_config`. A path that is not absolute is refused where the hook is
 /// registered, and again by process::async_run.
 [[nodiscard]] BELAY_DECL checked<executable> check(const executable_spec& spec,
                                                    protocols known = default_protocols());
@@ -71,33 +86,65 @@ using runner = std::function<void(
     boost::asio::any_io_executor, process::invocation, std::string input,
     boost::asio::any_completion_handler<void(error_code, process::exit_report)>)>;
 
+/// A worker as hooks use it: `process::worker::async_request`. When it is destroyed the worker is, too.
+using worker_function = std::function<void(
+    std::string event, std::chrono::milliseconds timeout,
+    boost::asio::any_completion_handler<void(error_code, process::worker_reply)>)>;
+
 /// What the host says about all of its executables.
 struct executable_options {
     runner run{};       ///< empty: process::async_run
     std::string cwd{};  ///< empty: the host's. The workspace is in the payload only
     std::optional<std::vector<std::string>> environment{};  ///< absent: the host's
+
+    /// Makes a worker: a `process::worker`, which it is unless a test puts another in its place.
+    std::function<worker_function(boost::asio::any_io_executor, process::worker_options)>
+        make_worker{};
+
+    /// After so many events, or so long without one, a worker is ended; the next event starts a fresh one.
+    std::size_t recycle_after = process::no_limit;
+    std::optional<std::chrono::milliseconds> idle_timeout{};
 };
 
 namespace detail {
 
-// Gets the report of a program that ended by itself and within its bounds, or what went wrong.
+// Gets the report of a program that ended by itself and within its bounds, or what went wrong. An answer
+// of a worker is reported as that of a program that printed it and exited with 0.
 using run_completion = belay::detail::unique_function<void(checked<process::exit_report>)>;
 
-// Runs `what`; cancelled through `slot`. `done` is called on `executor`, or from here if nothing has to
-// be run to know the answer.
-BELAY_DECL void run_executable(const executable& what, const executable_options& how,
-                               boost::asio::any_io_executor executor,
+// A program that serves the events of one hook.
+class hook_program {
+public:
+    BELAY_DECL hook_program(executable what, executable_options how);
+
+    // Gives it `input`; cancelled through `slot`. `done` is called on `executor`, or from here if nothing
+    // has to be run to know the answer. Until then somebody has to keep this alive: a worker ends with it.
+    BELAY_DECL void run(boost::asio::any_io_executor executor, boost::asio::cancellation_slot slot,
+                        std::string input, run_completion done);
+
+    const executable what;
+
+private:
+    BELAY_DECL void run_once(boost::asio::any_io_executor executor,
+                             boost::asio::cancellation_slot slot, std::string input,
+                             run_completion done) const;
+    BELAY_DECL void ask_worker(boost::asio::any_io_executor executor,
                                boost::asio::cancellation_slot slot, std::string input,
                                run_completion done);
+
+    const executable_options how_;
+    worker_function worker_;  // from the first event on
+};
 
 // The protocol of that name, and the phase that a name means in it; or why there is none.
 BELAY_DECL checked<const protocol*> find_protocol(std::string_view name, protocols known);
 BELAY_DECL checked<phase> find_phase(const protocol& speaks, std::string_view configured,
                                      protocols known);
 
-// Why a hook may not have this argv or this timeout; empty: it may.
+// Why a hook may not have this argv, this timeout, or this `in_flight`; empty: it may.
 BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv);
 BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noexcept;
+BELAY_DECL std::string_view in_flight_fault(run_mode mode, std::size_t in_flight) noexcept;
 
 // Why an extension may not have this program; empty: it may.
 BELAY_DECL std::string program_fault(std::string_view program);
@@ -122,24 +169,30 @@ BELAY_DECL std::string file_name(std::string_view path);
 /// | `exited`, `signalled`       | Command hook exited with status N, or unknown      |
 /// | `not_utf8`, `not_json`, `invalid_answer` | the protocol's                        |
 /// | `spawn_failed`, `bad_cwd`, `busy`, `invalid_argv` | with what the system said     |
+///
+/// A worker is started by its first event and serves all copies of the handler; it ends with the last of
+/// them, its stdin first. Its answer is judged as stdout with exit status 0. Its failures are the same;
+/// after such a sentence they say what the worker did, and quote what it has written to stderr. An event
+/// that is cancelled costs it nothing but an answer that is dropped. The executor of its events must not
+/// run two handlers at the same time.
 template <class E>
 class executable_handler {
 public:
     /// `what.speaks` must not be null, and `what.when` must be the phase of E.
     explicit executable_handler(executable what, executable_options how = {})
-        : state_(std::make_shared<const state>(state{std::move(what), std::move(how)}))
+        : program_(std::make_shared<detail::hook_program>(std::move(what), std::move(how)))
     {}
 
     void operator()(const E& event, reply<E> answer) const
     {
-        const auto& what = state_->what;
+        const auto& what = program_->what;
         const protocol_for<E>& speaks = *what.speaks;
         auto input = speaks.payload(event, what.configured);
         if (!input) return answer();
         auto executor = answer.get_executor();
         const auto slot = answer.get_cancellation_slot();
         // The event lives for as long as the reply.
-        auto ended = [self = state_, &event,
+        auto ended = [self = program_, &event,
                       answer = std::move(answer)](checked<process::exit_report> report) mutable {
             if (!report) return answer.fail(report.error().code, report.error().message);
             try {
@@ -151,17 +204,11 @@ public:
                 answer.fail(errc::threw, belay::detail::message_of(std::current_exception()));
             }
         };
-        detail::run_executable(what, state_->how, std::move(executor), slot, *std::move(input),
-                               std::move(ended));
+        program_->run(std::move(executor), slot, *std::move(input), std::move(ended));
     }
 
 private:
-    struct state {
-        executable what;
-        executable_options how;
-    };
-
-    std::shared_ptr<const state> state_;
+    std::shared_ptr<detail::hook_program> program_;
 };
 
 }  // namespace belay::hooks

@@ -80,7 +80,7 @@ public:
     {
         handler_info info{.name = name(), .from = origin::extension, .timeout = timeout};
         return add("hooks." + std::string(E::event_name), timeout,
-                   detail::extension_hook::of<E>(std::move(info), std::move(handler)));
+                   detail::shared_hook::of<E>(std::move(info), std::move(handler)));
     }
 
     /// Registers an executable, like `registry::on_executable`; needs `hooks.command`.
@@ -146,7 +146,7 @@ private:
 
     BELAY_DECL checked<hook_id> add(const std::string& capability,
                                     std::optional<std::chrono::milliseconds> timeout,
-                                    detail::extension_hook hook) const;
+                                    detail::shared_hook hook) const;
 
     detail::activation_ptr state_;
 };

@@ -92,7 +92,7 @@ public:
     hook_id on(Handler handler, std::string name,
                std::optional<std::chrono::milliseconds> timeout = {})
     {
-        return add(detail::extension_hook::of<E>(
+        return add(detail::shared_hook::of<E>(
             {.name = std::move(name), .from = origin::extension, .timeout = timeout},
             std::move(handler)));
     }
@@ -186,7 +186,7 @@ private:
         }
     };
 
-    BELAY_DECL hook_id add(detail::extension_hook hook);
+    BELAY_DECL hook_id add(detail::shared_hook hook);
     BELAY_DECL std::shared_ptr<detail::hook_set> current();
     BELAY_DECL observer_group observing() const;
 

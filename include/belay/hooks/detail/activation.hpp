@@ -58,7 +58,7 @@ public:
         return std::ranges::find(capabilities, capability) != capabilities.end();
     }
 
-    hook_id add_pending(hook_id number, extension_hook hook)
+    hook_id add_pending(hook_id number, shared_hook hook)
     {
         pending.push_back({number, std::move(hook)});
         return number;
@@ -68,7 +68,7 @@ public:
 
     struct pending_hook {
         hook_id id;
-        extension_hook hook;
+        shared_hook hook;
     };
 
     const std::weak_ptr<registry_state> host;

@@ -1,7 +1,7 @@
 #ifndef BELAY_HOOKS_DETAIL_HOOK_SET_HPP
 #define BELAY_HOOKS_DETAIL_HOOK_SET_HPP
 
-// The hooks that sessions of one configuration share, and a function that is added to such sets.
+// The hooks that sessions of one configuration share, and a hook that is added to such sets.
 
 #include <belay/config.hpp>
 #include <belay/core/any_handler.hpp>
@@ -75,14 +75,14 @@ public:
     using hook_lines::hook_lines;
 };
 
-// What an extension registered: how it gets into a set, and out of it. Without `add_to`, it was an
-// empty function.
-struct extension_hook {
+// A hook that all sets of a configuration share, or that an extension registered: how it gets into a
+// set, and out of it. Without `add_to`, it was an empty function.
+struct shared_hook {
     std::function<handler_id(hook_set&)> add_to{};
     bool (*remove_from)(hook_set&, handler_id) = nullptr;
 
     template <class E, class Handler>
-    static extension_hook of(handler_info info, Handler handler)
+    static shared_hook of(handler_info info, Handler handler)
     {
         any_handler<E> shared(std::move(handler));
         if (!shared) return {};

@@ -52,10 +52,10 @@ public:
     BELAY_DECL const std::shared_ptr<hook_set>& current();
 
     hook_id next_hook() noexcept { return static_cast<hook_id>(++last_id_); }
-    BELAY_DECL void add(hook_id id, extension_hook hook);
+    BELAY_DECL void add(hook_id id, shared_hook hook);
     BELAY_DECL bool remove(hook_id id);
-    BELAY_DECL checked<extension_hook> command_hook(const executable_spec& spec,
-                                                    std::string name) const;
+    BELAY_DECL checked<shared_hook> command_hook(const executable_spec& spec,
+                                                 std::string name) const;
 
     BELAY_DECL checked<extension_id> activate(const extension& what, boost::json::value own_config);
     BELAY_DECL bool deactivate(extension_id id);
@@ -87,19 +87,20 @@ public:
 private:
     struct registered {
         hook_id id;
-        extension_hook hook;
+        shared_hook hook;
         std::vector<std::pair<std::weak_ptr<hook_set>, handler_id>> places;
     };
 
     BELAY_DECL void put(registered& one, const std::shared_ptr<hook_set>& set);
     BELAY_DECL void end(activation& one);
     BELAY_DECL checked<void> take(std::shared_ptr<const config> configuration);
-    BELAY_DECL std::shared_ptr<hook_set> make_set(const std::vector<executable>& entries);
+    BELAY_DECL std::shared_ptr<hook_set> make_set(const std::vector<shared_hook>& entries);
+    BELAY_DECL shared_hook hook_for(executable what, std::string name, origin from) const;
     BELAY_DECL checked<void> take_from_file(std::shared_ptr<const config> now);
     BELAY_DECL void look_at_file();
 
     std::shared_ptr<hook_set> current_;    // of the last configuration that was within its limits
-    std::vector<executable> entries_;      // of that configuration
+    std::vector<shared_hook> entries_;     // of that configuration
     std::shared_ptr<config_file> file_;    // that is followed
     std::shared_ptr<const config> taken_;  // from it
     std::vector<std::shared_ptr<activation>> activations_;

@@ -27,7 +27,9 @@ inline void activate_command_hooks(registrar& hooks)
         executable_spec spec{.phase = hook.configured,
                              .argv = hook.argv,
                              .protocol = std::string(hook.speaks->name()),
-                             .timeout = hook.timeout};
+                             .timeout = hook.timeout,
+                             .mode = hook.mode,
+                             .in_flight = hook.in_flight};
         if (const auto why = program_fault(hook.argv[0]); !why.empty()) {
             return hooks.refuse(where + "argv[0]: " + why);
         }

@@ -4,7 +4,10 @@
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/protocol/claude.hpp>
 #include <belay/hooks/protocol/vera.hpp>
+#include <belay/process/detail/envelope.hpp>
+#include <belay/process/detail/text.hpp>
 #include <belay/process/run.hpp>
+#include <belay/process/worker.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -63,6 +66,14 @@ BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noe
     return bounded ? "" : "Command hook timeout must be between 1 and 30000ms";
 }
 
+BELAY_DECL std::string_view in_flight_fault(run_mode mode, std::size_t in_flight) noexcept
+{
+    if (mode == run_mode::once && in_flight != 1)
+        return "Command hook in_flight needs the mode worker";
+    const bool bounded = in_flight >= 1 && in_flight <= in_flight_limit;
+    return bounded ? "" : "Command hook in_flight must be between 1 and 64";
+}
+
 BELAY_DECL std::string program_fault(std::string_view program)
 {
     if (program.starts_with('/')) return "";
@@ -76,12 +87,17 @@ BELAY_DECL std::string file_name(std::string_view path)
     return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// What an error of a run means for a hook.
-inline diagnosis run_failure(error_code ec, const process::exit_report& report,
+inline errc code_of(const error_code& error) noexcept
+{
+    return error.category() == error_category() ? static_cast<errc>(error.value())
+                                                : errc::spawn_failed;
+}
+
+// What an error of a run means for a hook. `detail`: why it could not be started.
+inline diagnosis run_failure(const error_code& error, const std::string& detail,
                              std::chrono::milliseconds timeout)
 {
-    const auto code =
-        ec.category() == error_category() ? static_cast<errc>(ec.value()) : errc::spawn_failed;
+    const auto code = code_of(error);
     switch (code) {
     case errc::input_too_large: return {code, "Command hook input exceeded its byte bound"};
     case errc::output_too_large: return {code, "Command hook output exceeded its byte bound"};
@@ -92,39 +108,126 @@ inline diagnosis run_failure(error_code ec, const process::exit_report& report,
         return {code, "Command hook exited with status unknown: it was reaped by something else"};
     default:
         return {code, "Command hook could not be started: " +
-                          (report.detail.empty() ? ec.message() : report.detail)};
+                          (detail.empty() ? error.message() : detail)};
     }
 }
 
-BELAY_DECL void run_executable(const executable& what, const executable_options& how,
-                               boost::asio::any_io_executor executor,
-                               boost::asio::cancellation_slot slot, std::string input,
-                               run_completion done)
+// The end of what a worker complained of, which is where the reason mostly is.
+inline std::string complaint(const process::worker_reply& reply)
+{
+    constexpr std::size_t longest = 200;
+    std::string_view text = process::detail::trim(reply.err);
+    if (text.empty()) return "";
+    if (text.size() > longest) text.remove_prefix(text.size() - longest);
+    return "; stderr: " + process::detail::quotation(text);
+}
+
+// What an error of a worker means for a hook: the sentence of a hook that runs once, then what is known.
+inline diagnosis worker_failure(const error_code& error, const process::worker_reply& reply,
+                                std::chrono::milliseconds timeout)
+{
+    const auto code = code_of(error);
+    const auto said = [&](const std::string& sentence, const std::string& more) {
+        return diagnosis{code, sentence + more + complaint(reply)};
+    };
+    const auto details = ": " + reply.detail;
+    switch (code) {
+    case errc::exited:
+        return said(
+            "Command hook exited with status " + std::to_string(reply.status.code().value_or(0)),
+            " before it had answered");
+    case errc::signalled: return said("Command hook exited with status unknown", details);
+    case errc::not_json: return said("Command hook returned invalid JSON", details);
+    case errc::not_utf8: return said("Command hook output is not valid UTF-8", details);
+    case errc::invalid_answer: return said("Command hook returned an invalid answer", details);
+    case errc::output_too_large: return said(run_failure(error, {}, timeout).message, details);
+    default: return said(run_failure(error, reply.detail, timeout).message, "");
+    }
+}
+
+BELAY_DECL hook_program::hook_program(executable program, executable_options how)
+    : what(std::move(program)), how_(std::move(how))
+{}
+
+BELAY_DECL void hook_program::run(boost::asio::any_io_executor executor,
+                                  boost::asio::cancellation_slot slot, std::string input,
+                                  run_completion done)
 {
     if (input.size() > process::input_limit) {
         return done(run_failure(errc::input_too_large, {}, what.timeout));
     }
+    if (what.mode == run_mode::worker) {
+        return ask_worker(std::move(executor), slot, std::move(input), std::move(done));
+    }
+    run_once(std::move(executor), slot, std::move(input), std::move(done));
+}
+
+BELAY_DECL void hook_program::run_once(boost::asio::any_io_executor executor,
+                                       boost::asio::cancellation_slot slot, std::string input,
+                                       run_completion done) const
+{
     process::invocation invocation;
     invocation.argv = what.argv;
-    invocation.cwd = how.cwd;
-    invocation.environment = how.environment;
+    invocation.cwd = how_.cwd;
+    invocation.environment = how_.environment;
     invocation.timeout = what.timeout;
     invocation.limits.out = stdout_limit(what.when);
 
     auto ended = [done = std::move(done), timeout = what.timeout](
                      error_code ec, process::exit_report report) mutable {
-        if (ec) return done(run_failure(ec, report, timeout));
+        if (ec) return done(run_failure(ec, report.detail, timeout));
         done(std::move(report));
     };
     boost::asio::any_completion_handler<void(error_code, process::exit_report)> handler(
         boost::asio::bind_cancellation_slot(
             slot, boost::asio::bind_executor(executor, std::move(ended))));
-    if (how.run) {
-        how.run(std::move(executor), std::move(invocation), std::move(input), std::move(handler));
+    if (how_.run) {
+        how_.run(std::move(executor), std::move(invocation), std::move(input), std::move(handler));
     } else {
         process::async_run(std::move(executor), std::move(invocation), std::move(input),
                            std::move(handler));
     }
+}
+
+inline worker_function make_worker(boost::asio::any_io_executor executor,
+                                   process::worker_options options)
+{
+    return [worker = std::make_shared<process::worker>(std::move(executor), std::move(options))](
+               std::string event, std::chrono::milliseconds timeout, auto handler) {
+        worker->async_request(std::move(event), timeout, std::move(handler));
+    };
+}
+
+BELAY_DECL void hook_program::ask_worker(boost::asio::any_io_executor executor,
+                                         boost::asio::cancellation_slot slot, std::string input,
+                                         run_completion done)
+{
+    if (!worker_) {
+        process::worker_options options;
+        options.argv = what.argv;
+        options.cwd = how_.cwd;
+        options.environment = how_.environment;
+        options.limits.out = stdout_limit(what.when);
+        options.in_flight = what.in_flight;
+        options.recycle_after = how_.recycle_after;
+        options.idle_timeout = how_.idle_timeout;
+        worker_ = how_.make_worker ? how_.make_worker(executor, std::move(options))
+                                   : make_worker(executor, std::move(options));
+    }
+    auto ended = [done = std::move(done), timeout = what.timeout](
+                     error_code ec, process::worker_reply reply) mutable {
+        if (ec) return done(worker_failure(ec, reply, timeout));
+        process::exit_report report;
+        report.started = true;
+        report.status = process::exit_status::exited(0);
+        report.out = std::move(reply.result);
+        report.out_bytes = report.out.size();
+        report.duration = reply.duration;
+        done(std::move(report));
+    };
+    worker_(std::move(input), what.timeout,
+            boost::asio::bind_cancellation_slot(
+                slot, boost::asio::bind_executor(std::move(executor), std::move(ended))));
 }
 
 }  // namespace detail
@@ -135,7 +238,8 @@ BELAY_DECL checked<executable> check(const executable_spec& spec, protocols know
     if (!speaks) return speaks.error();
     const auto when = detail::find_phase(**speaks, spec.phase, known);
     if (!when) return when.error();
-    for (const auto why : {detail::argv_fault(spec.argv), detail::timeout_fault(spec.timeout)}) {
+    for (const auto why : {detail::argv_fault(spec.argv), detail::timeout_fault(spec.timeout),
+                           detail::in_flight_fault(spec.mode, spec.in_flight)}) {
         if (!why.empty()) return diagnosis{errc::invalid_config, std::string(why)};
     }
     return executable{.when = *when,
@@ -143,7 +247,9 @@ BELAY_DECL checked<executable> check(const executable_spec& spec, protocols know
                       .configured = spec.phase,
                       .argv = spec.argv,
                       .timeout = spec.timeout,
-                      .name = spec.name.empty() ? detail::file_name(spec.argv[0]) : spec.name};
+                      .name = spec.name.empty() ? detail::file_name(spec.argv[0]) : spec.name,
+                      .mode = spec.mode,
+                      .in_flight = spec.in_flight};
 }
 
 }  // namespace belay::hooks

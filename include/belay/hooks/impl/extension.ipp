@@ -164,7 +164,7 @@ BELAY_DECL protocols registrar::known_protocols() const noexcept
 
 BELAY_DECL checked<hook_id> registrar::add(const std::string& capability,
                                            std::optional<std::chrono::milliseconds> timeout,
-                                           detail::extension_hook hook) const
+                                           detail::shared_hook hook) const
 {
     const auto host = detail::registering(*state_, capability);
     if (!host) return host.error();

@@ -22,22 +22,21 @@ inline std::string_view view(const boost::json::string& text) noexcept
     return {text.data(), text.size()};
 }
 
-/// A positive whole number of milliseconds; the greatest there is in place of those beyond it.
-inline std::optional<std::chrono::milliseconds> positive_whole(const boost::json::value& value)
+/// A positive whole number; the greatest there is in place of those beyond it.
+inline std::optional<std::int64_t> positive_whole(const boost::json::value& value)
 {
-    using std::chrono::milliseconds;
-    constexpr auto greatest = static_cast<double>(std::numeric_limits<std::int64_t>::max());
+    constexpr auto greatest = std::numeric_limits<std::int64_t>::max();
     if (const auto* number = value.if_int64()) {
-        return *number > 0 ? std::optional(milliseconds(*number)) : std::nullopt;
+        return *number > 0 ? std::optional(*number) : std::nullopt;
     }
-    if (value.is_uint64()) return milliseconds::max();  // else it would be an int64
+    if (value.is_uint64()) return greatest;  // else it would be an int64
     const auto* number = value.if_double();
     if (number == nullptr || !std::isfinite(*number) || *number < 1 ||
         std::trunc(*number) != *number) {
         return std::nullopt;
     }
-    if (*number >= greatest) return milliseconds::max();
-    return milliseconds(static_cast<std::int64_t>(*number));
+    if (*number >= static_cast<double>(greatest)) return greatest;
+    return static_cast<std::int64_t>(*number);
 }
 
 /// How many edits make one word of the other, for words as short as names are.
@@ -149,7 +148,25 @@ inline checked<executable> read_hook(const boost::json::value& item, const std::
             return refused(where + ".timeout_ms must be a positive whole number, not " +
                            excerpt(*field));
         }
-        hook.timeout = *timeout;
+        hook.timeout = std::chrono::milliseconds(*timeout);
+    }
+    if (const auto* field = fields->if_contains("mode")) {
+        if (*field != boost::json::string("worker")) {
+            return refused(where + ".mode must be \"worker\", or absent, not " + excerpt(*field));
+        }
+        hook.mode = run_mode::worker;
+    }
+    if (const auto* field = fields->if_contains("in_flight")) {
+        if (hook.mode != run_mode::worker) {
+            return refused(where + ".in_flight " + excerpt(*field) +
+                           " is only for an entry whose mode is \"worker\"");
+        }
+        const auto number = positive_whole(*field);
+        if (!number || in_flight_limit < static_cast<std::uint64_t>(*number)) {
+            return refused(where + ".in_flight must be a whole number from 1 to " +
+                           std::to_string(in_flight_limit) + ", not " + excerpt(*field));
+        }
+        hook.in_flight = static_cast<std::size_t>(*number);
     }
     return hook;
 }

@@ -67,7 +67,7 @@ BELAY_DECL checked<session> registry::create_session(session_options options)
     return session(std::move(made));
 }
 
-BELAY_DECL hook_id registry::add(detail::extension_hook hook)
+BELAY_DECL hook_id registry::add(detail::shared_hook hook)
 {
     if (!hook.add_to) throw std::invalid_argument("belay: an empty function cannot be a hook");
     const auto id = state_->next_hook();

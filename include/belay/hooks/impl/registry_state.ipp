@@ -28,6 +28,7 @@ BELAY_DECL registry_state::registry_state(boost::asio::any_io_executor where, re
 BELAY_DECL registry_state::~registry_state()
 {
     const auto last = std::exchange(extensions_, {});
+    const auto entries = std::exchange(entries_, {});
     current_.reset();
 }
 
@@ -99,23 +100,21 @@ BELAY_DECL checked<void> registry_state::take(std::shared_ptr<const config> conf
         fault = entries.error();
         return *fault;
     }
-    auto made = make_set(*entries);
-    entries_ = *std::move(entries);
+    std::vector<shared_hook> hooks;
+    for (const auto& entry : *entries) hooks.push_back(hook_for(entry, entry.name, origin::config));
+    auto made = make_set(hooks);
     fault.reset();
-    const auto before = std::exchange(current_, std::move(made));  // may come back when it goes
+    // They may come back here when they go.
+    const auto entries_before = std::exchange(entries_, std::move(hooks));
+    const auto before = std::exchange(current_, std::move(made));
     return {};
 }
 
 BELAY_DECL std::shared_ptr<hook_set> registry_state::make_set(
-    const std::vector<executable>& entries)
+    const std::vector<shared_hook>& entries)
 {
     auto made = bare_set();
-    for (const auto& entry : entries) {
-        with_event(entry.when, [&]<class E>(std::type_identity<E>) {
-            handler_info info{.name = entry.name, .from = origin::config};
-            made->hooks_of<E>().add(std::move(info), executable_handler<E>(entry, options.run));
-        });
-    }
+    for (const auto& entry : entries) entry.add_to(*made);
     for (auto& one : extensions_) put(one, made);
     std::erase_if(sets_, [](const auto& set) { return set.expired(); });
     sets_.push_back(made);
@@ -139,7 +138,7 @@ BELAY_DECL std::shared_ptr<hook_set> registry_state::set_for(session_options& wh
     return made;
 }
 
-BELAY_DECL void registry_state::add(hook_id id, extension_hook hook)
+BELAY_DECL void registry_state::add(hook_id id, shared_hook hook)
 {
     extensions_.push_back({id, std::move(hook), {}});
     for (const auto& weak : sets_) {
@@ -159,20 +158,26 @@ BELAY_DECL bool registry_state::remove(hook_id id)
     return true;
 }
 
-BELAY_DECL checked<extension_hook> registry_state::command_hook(const executable_spec& spec,
-                                                                std::string name) const
+BELAY_DECL checked<shared_hook> registry_state::command_hook(const executable_spec& spec,
+                                                             std::string name) const
 {
     auto what = check(spec, options.known);
     if (!what) return what.error();
     if (auto why = program_fault(what->argv.front()); !why.empty()) {
         return diagnosis{errc::invalid_argv, std::move(why)};
     }
-    std::optional<extension_hook> made;
-    with_event(what->when, [&]<class E>(std::type_identity<E>) {
-        made = extension_hook::of<E>({.name = std::move(name), .from = origin::extension},
-                                     executable_handler<E>(*std::move(what), options.run));
+    return hook_for(*std::move(what), std::move(name), origin::extension);
+}
+
+BELAY_DECL shared_hook registry_state::hook_for(executable what, std::string name,
+                                                origin from) const
+{
+    shared_hook made;
+    with_event(what.when, [&]<class E>(std::type_identity<E>) {
+        made = shared_hook::of<E>({.name = std::move(name), .from = from},
+                                  executable_handler<E>(std::move(what), options.run));
     });
-    return *std::move(made);
+    return made;
 }
 
 BELAY_DECL void registry_state::put(registered& one, const std::shared_ptr<hook_set>& set)

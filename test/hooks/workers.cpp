@@ -1,0 +1,526 @@
+#include <belay/hooks/command_hooks.hpp>
+#include <belay/hooks/config.hpp>
+#include <belay/hooks/extension.hpp>
+#include <belay/hooks/protocol/vera.hpp>
+#include <belay/hooks/registry.hpp>
+#include <belay/hooks/session.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "../process/support.hpp"
+#include "host.hpp"
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+using namespace belay;
+using namespace belay::hooks;
+using namespace std::chrono_literals;
+using belay::test::host;
+using belay::test::kept_log;
+using ::test::is_gone;
+using ::test::pids_in;
+using ::test::scratch_folder;
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+namespace {
+
+const std::string program = BELAY_TEST_SOURCE_DIR "/hooks/executables/worker.sh";
+
+// A host whose hooks are real workers. Its clock stands still unless a test turns it; a worker's own
+// timeout is by the steady clock.
+struct workers_fixture {
+    workers_fixture()
+    {
+        fs::create_directories(home.path() / "hooks");
+        fs::create_symlink(program, home.path() / "hooks/worker");
+        hooks.emplace(io.get_executor(), options());
+    }
+
+    ~workers_fixture()
+    {
+        // Whatever a test does with them: they all end by themselves.
+        hooks.reset();
+        io.restart();
+        io.run_for(::test::generous);
+        BOOST_TEST(io.stopped());
+        BOOST_TEST((::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD));
+    }
+
+    registry_options options(executable_options run = {})
+    {
+        registry_options made;
+        made.time = &time;
+        made.log = &log;
+        made.run = std::move(run);
+        return made;
+    }
+
+    // An entry of worker.sh for that phase, with more fields.
+    json::value entry(std::string_view phase, std::string_view fields = "{}") const
+    {
+        json::object made{{"phase", json::string(phase)},
+                          {"argv", {"worker", home / "marks"}},
+                          {"mode", "worker"},
+                          {"timeout_ms", 30000}};
+        const auto more = json::parse(json::string_view(fields.data(), fields.size()));
+        for (const auto& [key, value] : more.as_object()) made[key] = value;
+        return made;
+    }
+
+    void use(json::array entries)
+    {
+        auto document = json::object{{"hooks", std::move(entries)}};
+        auto parsed = config::from_json(std::move(document), home.path());
+        BOOST_REQUIRE_MESSAGE(parsed.has_value(), (parsed ? "" : parsed.error().message));
+        hooks->use(std::make_shared<const config>(*std::move(parsed))).value();
+    }
+
+    executable_spec spec(std::string phase) const
+    {
+        return {.phase = std::move(phase),
+                .argv = {program, home / "marks"},
+                .timeout = 30s,
+                .mode = run_mode::worker};
+    }
+
+    bool comes_true(const std::function<bool()>& holds)
+    {
+        const auto patience = std::chrono::steady_clock::now() + ::test::generous;
+        while (!holds() && std::chrono::steady_clock::now() < patience) {
+            io.restart();
+            io.run_for(2ms);
+        }
+        return holds();
+    }
+
+    template <class Op>
+    auto finish(Op op)
+    {
+        auto future = host::launch(std::move(op));
+        BOOST_REQUIRE(comes_true([&] { return host::is_done(future); }));
+        auto [ec, said] = future.get();
+        BOOST_TEST(!ec);
+        return said;
+    }
+
+    auto asking(const std::string& command)
+    {
+        pre_tool_use event{
+            .call = {.id = "call_1", .name = "bash", .input = {{"command", command}}}};
+        return hooks->async_dispatch<pre_tool_use>(std::move(event));
+    }
+
+    pre_tool_use::outcome ask(const std::string& command) { return finish(asking(command)); }
+
+    // What it has blocked with; empty if it has not.
+    std::string reason(const pre_tool_use::outcome& said) const
+    {
+        const auto* blocked = std::get_if<block>(&said.decision);
+        return blocked && !said.failed ? blocked->reason : std::string();
+    }
+
+    failure failed(const std::string& command)
+    {
+        auto said = ask(command);
+        BOOST_REQUIRE(said.failed.has_value());
+        BOOST_TEST(std::holds_alternative<block>(said.decision));
+        return *said.failed;
+    }
+
+    std::string started(session& one)
+    {
+        return finish(one.async_start(session_start::cause::start)).message();
+    }
+
+    session open(session_options who = {.id = "s-1", .workspace = "/nest"})
+    {
+        return hooks->create_session(std::move(who)).value();
+    }
+
+    std::vector<pid_t> pids() const { return pids_in(home / "marks"); }
+
+    std::size_t ends() const { return pids_in(home / "marks.end").size(); }
+
+    std::vector<std::string> lines() const
+    {
+        std::vector<std::string> all;
+        std::ifstream file(home / "marks.lines");
+        for (std::string line; std::getline(file, line);) all.push_back(line);
+        return all;
+    }
+
+    scratch_folder home;
+    boost::asio::io_context io;
+    belay::test::manual_clock time;
+    kept_log log;
+    std::optional<registry> hooks;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(workers_suite, workers_fixture)
+
+BOOST_AUTO_TEST_CASE(the_first_event_starts_it_and_all_others_are_given_to_the_same)
+{
+    use({entry("pre_tool_use")});
+    auto unused = open();
+    BOOST_TEST(pids().empty());
+    const auto first = reason(ask("pid"));
+    BOOST_TEST(!first.empty());
+    BOOST_TEST(reason(ask("pid")) == first);
+    BOOST_TEST(pids().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(all_sessions_of_a_configuration_have_one)
+{
+    use({entry("session_start")});
+    auto one = open();
+    const auto said = started(one);
+    BOOST_TEST(said.starts_with("## Session start hook 1\n"));
+    auto another = open({.id = "s-2"});
+    BOOST_TEST(started(another) == said);
+    // this one has functions of its own, and so a set of its own
+    session_options with_function{.id = "s-3"};
+    with_function.prepare_turn = [](const pre_turn&) { return observe{}; };
+    auto third = open(std::move(with_function));
+    BOOST_TEST(started(third) == said);
+    BOOST_TEST(pids().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(entries_have_one_each)
+{
+    use({entry("session_start"), entry("session_start")});
+    auto one = open();
+    started(one);
+    BOOST_TEST(pids().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(its_event_is_the_payload_of_a_program_that_runs_once)
+{
+    use({entry("pre_tool_use")});
+    ask("observe");
+    const pre_tool_use event{
+        .call = {.id = "call_1", .name = "bash", .input = {{"command", "observe"}}}};
+    const protocol_for<pre_tool_use>& protocol = vera();
+    BOOST_REQUIRE(lines().size() == 1u);
+    BOOST_TEST(lines()[0] ==
+               "{\"id\":1,\"event\":" + protocol.payload(event, "pre_tool_use").value() + "}");
+}
+
+BOOST_AUTO_TEST_CASE(it_speaks_the_protocol_of_its_entry)
+{
+    use({entry("PreToolUse", R"({"protocol":"claude"})")});
+    BOOST_TEST(reason(ask("deny")) == "not now");
+    BOOST_REQUIRE(lines().size() == 1u);
+    BOOST_TEST(lines()[0].find(R"("tool_name":"Bash")") != std::string::npos);
+    // An exit status is no answer of a worker: under claude, too, 2 is like any other.
+    BOOST_TEST(failed("exit 2 no").message ==
+               "Command hook exited with status 2 before it had answered; stderr: "
+               "\"first line\\u000ano\"");
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_wrong_is_said_in_the_documents_words_and_then_what_is_known)
+{
+    use({entry("pre_tool_use")});
+    const struct {
+        std::string command;
+        errc code;
+        std::string message;
+    } cases[] = {
+        {"exit 3 ", errc::exited,
+         "Command hook exited with status 3 before it had answered; stderr: \"first line\""},
+        {"exit 0 ", errc::exited,
+         "Command hook exited with status 0 before it had answered; stderr: \"first line\""},
+        {"die", errc::signalled,
+         "Command hook exited with status unknown: the worker was ended by signal 9 before it "
+         "had answered"},
+        {"say Loading...", errc::not_json,
+         "Command hook returned invalid JSON: the worker wrote a line that is no answer, not a "
+         "JSON object: \"Loading...\""},
+        {"bytes", errc::not_utf8,
+         "Command hook output is not valid UTF-8: the worker wrote a line that is no answer, not "
+         "UTF-8 at byte 0: \"\xEF\xBF\xBD\""},
+        {"say {}", errc::invalid_answer,
+         "Command hook returned an invalid answer: the worker wrote a line that is no answer, it "
+         "has no \"id\": \"{}\""},
+        {"large", errc::output_too_large,
+         "Command hook output exceeded its byte bound: the worker's result has 65602 bytes; at "
+         "most 65536 are allowed"},
+        {"nothing", errc::not_json, "Command hook returned invalid JSON"},
+    };
+    for (const auto& one : cases) {
+        const auto why = failed(one.command);
+        BOOST_TEST((why.code == one.code), one.command);
+        BOOST_TEST(why.message == one.message);
+        BOOST_TEST(why.handler.name == "worker");
+        BOOST_TEST(!reason(ask("pid")).empty(), "after " << one.command);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_a_long_complaint_the_end_is_shown)
+{
+    use({entry("pre_tool_use")});
+    const auto said = failed("exit 1 " + std::string(200, 'x')).message;
+    BOOST_TEST(said.ends_with("; stderr: \"" + std::string(200, 'x') + '"'));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_overdue_is_ended_and_another_serves_the_next_event)
+{
+    use({entry("pre_tool_use", R"({"timeout_ms":300})")});
+    const auto why = failed("hang");
+    BOOST_TEST((why.code == errc::timed_out));
+    BOOST_TEST(why.message == "Command hook timed out after 300ms");
+    BOOST_TEST(comes_true([&] { return is_gone(pids().front()); }));
+    use({entry("pre_tool_use")});
+    BOOST_TEST(!reason(ask("pid")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_cannot_be_started_fails_with_the_systems_words)
+{
+    json::value absent = entry("pre_tool_use");
+    absent.at("argv") = {"absent"};
+    use({absent});
+    const auto why = failed("pid");
+    BOOST_TEST((why.code == errc::spawn_failed));
+    BOOST_TEST(why.message.starts_with("Command hook could not be started: "), why.message);
+    BOOST_TEST(why.message.find((home.path() / "hooks/absent").string()) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_of_an_extensions_is_ignored)
+{
+    hooks->on_executable(spec("pre_tool_use"), "acme").value();
+    const auto said = ask("exit 3 ");
+    BOOST_TEST(std::holds_alternative<observe>(said.decision));
+    BOOST_TEST(!said.failed.has_value());
+    BOOST_REQUIRE(said.ignored.size() == 1u);
+    BOOST_TEST((said.ignored[0].code == errc::exited));
+}
+
+BOOST_AUTO_TEST_CASE(an_event_that_is_too_large_is_not_given_to_it)
+{
+    use({entry("pre_tool_use")});
+    const auto why = failed(std::string(256 * 1024, 'x'));
+    BOOST_TEST((why.code == errc::input_too_large));
+    BOOST_TEST(why.message == "Command hook input exceeded its byte bound");
+    BOOST_TEST(pids().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_deadline_of_the_chain_gives_the_event_up_and_leaves_it_alive)
+{
+    use({entry("pre_tool_use")});
+    const auto before = reason(ask("pid"));
+    auto said = host::launch(asking("wait"));
+    BOOST_REQUIRE(comes_true([&] { return lines().size() == 2u; }));
+    time.advance(60s);
+    BOOST_REQUIRE(comes_true([&] { return host::is_done(said); }));
+    const auto outcome = std::get<1>(said.get());
+    BOOST_REQUIRE(outcome.failed.has_value());
+    BOOST_TEST((outcome.failed->code == errc::deadline));
+    auto next = host::launch(asking("pid"));
+    std::ofstream(home / "marks.go") << "";
+    BOOST_REQUIRE(comes_true([&] { return host::is_done(next); }));
+    BOOST_TEST(reason(std::get<1>(next.get())) == before);
+}
+
+BOOST_AUTO_TEST_CASE(the_wait_for_its_turn_is_not_charged_to_a_hooks_timeout)
+{
+    // each takes half a second, five take longer than one may
+    use({entry("pre_tool_use", R"({"timeout_ms":2000})")});
+    std::vector<decltype(host::launch(asking("nap")))> all;
+    for (int i = 0; i != 5; ++i) all.push_back(host::launch(asking("nap")));
+    for (auto& one : all) {
+        BOOST_REQUIRE(comes_true([&] { return host::is_done(one); }));
+        const auto said = std::get<1>(one.get());
+        BOOST_TEST(!said.failed.has_value(), (said.failed ? said.failed->message : ""));
+    }
+    BOOST_TEST(pids().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(it_is_given_as_many_events_at_a_time_as_its_entry_says)
+{
+    use({entry("pre_tool_use", R"({"in_flight":2})")});
+    // answered when the second has come
+    auto held = host::launch(asking("hold"));
+    auto second = host::launch(asking("observe"));
+    BOOST_REQUIRE(comes_true([&] { return host::is_done(held) && host::is_done(second); }));
+    BOOST_TEST(!std::get<1>(held.get()).failed.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(it_lives_until_its_configuration_and_the_last_session_are_gone)
+{
+    use({entry("session_start")});
+    std::optional<session> one = open();
+    started(*one);
+    const auto pid = pids().at(0);
+    use({});
+    io.restart();
+    io.poll();
+    auto subagent = one->create_subagent({.id = "s-2"}).value();
+    started(subagent);
+    BOOST_TEST(pids().size() == 1u);
+    subagent = session();
+    BOOST_TEST(!is_gone(pid));
+    one.reset();
+    // It saw the end of its stdin: no signal has ended it.
+    BOOST_TEST(comes_true([&] { return ends() == 1u && is_gone(pid); }));
+}
+
+BOOST_AUTO_TEST_CASE(it_goes_with_the_extension_that_registered_it)
+{
+    extension acme;
+    acme.name = "acme";
+    acme.capabilities = {"hooks.command"};
+    acme.activate = [&](registrar& into) { (void)into.on_executable(spec("session_start")); };
+    const auto id = hooks->activate(acme).value();
+    auto one = open();
+    auto another = open({.id = "s-2"});
+    BOOST_TEST(started(one) == started(another));
+    const auto pid = pids().at(0);
+    BOOST_TEST(hooks->deactivate(id));
+    BOOST_TEST(comes_true([&] { return ends() == 1u && is_gone(pid); }));
+    BOOST_TEST(pids().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_ready_made_extension_takes_workers_too)
+{
+    json::value listed = entry("pre_tool_use", R"({"in_flight":2})");
+    listed.at("argv").at(0) = json::string(program);
+    hooks->activate(command_hooks(), {{"hooks", {listed}}}).value();
+    auto held = host::launch(asking("hold"));
+    auto second = host::launch(asking("observe"));
+    BOOST_REQUIRE(comes_true([&] { return host::is_done(held) && host::is_done(second); }));
+    BOOST_TEST(std::get<1>(held.get()).ignored.empty());
+    BOOST_TEST(pids().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_event_in_flight_is_answered_although_its_hook_is_removed)
+{
+    const auto id = hooks->on_executable(spec("pre_tool_use"), "acme").value();
+    auto said = host::launch(asking("wait"));
+    BOOST_REQUIRE(comes_true([&] { return lines().size() == 1u; }));
+    BOOST_TEST(hooks->remove(id));
+    std::ofstream(home / "marks.go") << "";
+    BOOST_REQUIRE(comes_true([&] { return host::is_done(said); }));
+    BOOST_TEST(std::get<1>(said.get()).ignored.empty());
+    BOOST_TEST(comes_true([&] { return ends() == 1u; }));
+}
+
+BOOST_AUTO_TEST_CASE(the_event_loop_runs_as_long_as_it_lives_and_ends_after_the_registry)
+{
+    use({entry("pre_tool_use")});
+    ask("pid");
+    io.restart();
+    io.run_for(20ms);
+    BOOST_TEST(!io.stopped());
+    hooks.reset();
+    io.restart();
+    io.run_for(::test::generous);
+    BOOST_TEST(io.stopped());
+    BOOST_TEST(ends() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_drain_waits_for_observers_that_it_serves)
+{
+    use({entry("session_end"), entry("pre_compact")});
+    hooks->notify(session_end{.session_id = "s-1"});
+    hooks->notify(pre_compact{.session_id = "s-1"});
+    BOOST_TEST(finish(hooks->async_drain(30s)) == 0u);
+    BOOST_TEST(lines().size() == 2u);
+    BOOST_TEST(log.records.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_that_fails_is_logged)
+{
+    hooks
+        ->on_executable({.phase = "session_end",
+                         .argv = {"/bin/sh", "-c", "read -r line; exit 3"},
+                         .timeout = 30s,
+                         .mode = run_mode::worker},
+                        "acme")
+        .value();
+    hooks->notify(session_end{.session_id = "s-1"});
+    finish(hooks->async_drain(30s));
+    BOOST_REQUIRE(log.of("session_end_hook_failed").size() == 1u);
+    BOOST_TEST(kept_log::text(log.records[0], "error") ==
+               "Command hook exited with status 3 before it had answered");
+}
+
+BOOST_AUTO_TEST_CASE(a_host_may_ask_for_a_fresh_one_after_so_many_events)
+{
+    executable_options how;
+    how.recycle_after = 2;
+    hooks.emplace(io.get_executor(), options(how));
+    use({entry("pre_tool_use")});
+    const auto first = reason(ask("pid"));
+    BOOST_TEST(reason(ask("pid")) == first);
+    BOOST_TEST(reason(ask("pid")) != first);
+}
+
+BOOST_AUTO_TEST_CASE(a_host_may_have_one_ended_that_has_nothing_to_do)
+{
+    executable_options how;
+    how.idle_timeout = 1ms;
+    hooks.emplace(io.get_executor(), options(how));
+    use({entry("pre_tool_use")});
+    const auto first = reason(ask("pid"));
+    BOOST_TEST(comes_true([&] { return ends() == 1u; }));
+    BOOST_TEST(reason(ask("pid")) != first);
+}
+
+BOOST_AUTO_TEST_CASE(it_has_the_bounds_of_its_phase_and_the_surroundings_of_its_host)
+{
+    std::vector<process::worker_options> made;
+    executable_options how;
+    how.cwd = "/";
+    how.environment = std::vector<std::string>{"A=1"};
+    how.make_worker = [&](boost::asio::any_io_executor executor, process::worker_options what) {
+        made.push_back(std::move(what));
+        return worker_function(
+            [executor](std::string, std::chrono::milliseconds timeout, auto handler) {
+                BOOST_TEST((timeout == 30s));
+                boost::asio::post(executor, [handler = std::move(handler)]() mutable {
+                    process::worker_reply reply;
+                    reply.result = R"({"power":"observe"})";
+                    std::move(handler)(error_code(), std::move(reply));
+                });
+            });
+    };
+    hooks.emplace(io.get_executor(), options(how));
+    use({entry("pre_tool_use", R"({"in_flight":64})"), entry("session_start")});
+    BOOST_TEST(!ask("pid").failed.has_value());
+    auto one = open();
+    BOOST_TEST(started(one).empty());
+    BOOST_REQUIRE(made.size() == 2u);
+    BOOST_TEST(made[0].limits.out == 65536u);
+    BOOST_TEST(made[1].limits.out == 790528u);
+    BOOST_TEST(made[0].in_flight == 64u);
+    BOOST_TEST(made[1].in_flight == 1u);
+    BOOST_TEST(made[0].argv[0] == (home.path() / "hooks/worker").string());
+    BOOST_TEST(made[0].cwd == "/");
+    BOOST_TEST((made[0].environment == how.environment));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
