@@ -1,16 +1,20 @@
-// A hook that does what a vector says. Its one argument is the path of a behaviour, a JSON object:
+// A hook that does what a vector says: hook_player BEHAVIOUR [worker]. A behaviour is a file with a JSON
+// object:
 //
-//   record   where to keep the stdin of each start, if anywhere: PATH-<pid>, complete or not there
-//            at all
+//   record   where to keep each payload, if anywhere: PATH-<pid>-<number>, complete or not there at all
 //   runs     what to do, by the id of the tool call in stdin; "" is for every other payload
 //
 // and what to do is an object of `ignores_sigterm`, `duration_ms`, `stderr`, `stdout`, and then `signal`
-// (a number) or `exit`. Status 99 with a line on stderr is a mistake in all this.
+// (a number) or `exit`. As a worker it does that for each event, and says in a result what it would have
+// printed. Status 99 with a line on stderr is a mistake in all this.
+
+#include <belay/process/serve.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
+#include "as_worker.hpp"
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -24,6 +28,7 @@
 #include <string_view>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
 namespace {
 
@@ -98,26 +103,33 @@ const json::object& choose(const json::object& runs, std::string_view payload)
     return runs.at(id).as_object();
 }
 
-void play(const char* path)
+json::object read_behaviour(const char* path)
 {
-    const auto behaviour = json::parse(read_file(path)).as_object();
-    const auto& runs = behaviour.at("runs").as_object();
-    for (const auto& run : runs) {
+    auto behaviour = json::parse(read_file(path)).as_object();
+    for (const auto& run : behaviour.at("runs").as_object()) {
         if (run.value().as_object().contains("ignores_sigterm")) std::signal(SIGTERM, SIG_IGN);
     }
+    return behaviour;
+}
 
-    const auto payload = read_all(0);
+// What is done before anything is printed on stdout.
+json::object begin(const json::object& behaviour, std::string_view payload)
+{
+    static int count = 0;
     if (const auto record = std::string(text(behaviour, "record")); !record.empty()) {
-        keep(record + '-' + std::to_string(::getpid()), payload);
+        keep(record + '-' + std::to_string(::getpid()) + '-' + std::to_string(++count), payload);
     }
-
-    const auto& run = choose(runs, payload);
+    auto run = choose(behaviour.at("runs").as_object(), payload);
     const auto wait = number(run, "duration_ms");
     timespec left{static_cast<std::time_t>(wait / 1000), static_cast<long>(wait % 1000) * 1000000};
     while (::nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
     write_all(2, text(run, "stderr"));
-    write_all(1, text(run, "stdout"));
+    return run;
+}
+
+[[noreturn]] void end(const json::object& run)
+{
     if (const auto by = static_cast<int>(number(run, "signal")); by != 0) {
         const rlimit no_core{0, 0};
         ::setrlimit(RLIMIT_CORE, &no_core);
@@ -128,13 +140,42 @@ void play(const char* path)
     ::_exit(static_cast<int>(number(run, "exit")));
 }
 
+void play_once(const char* path)
+{
+    const auto behaviour = read_behaviour(path);
+    const auto run = begin(behaviour, read_all(0));
+    write_all(1, text(run, "stdout"));
+    end(run);
+}
+
+// Its behaviour may change from one event to the next.
+std::string answer(const char* path, std::string_view event)
+{
+    const auto run = begin(read_behaviour(path), event);
+    const auto payload = json::parse(json::string_view(event.data(), event.size()));
+    auto turn = conformance::as_worker(payload.as_object(), text(run, "stdout"),
+                                       text(run, "stderr"), static_cast<int>(number(run, "exit")),
+                                       static_cast<int>(number(run, "signal")));
+    if (turn.ends) end(run);
+    return std::move(turn.result);
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
 {
     try {
-        if (argc != 2) throw std::runtime_error("it takes one argument, the path of a behaviour");
-        play(argv[1]);
+        const bool worker = argc == 3 && std::string_view(argv[2]) == "worker";
+        if (argc != 2 && !worker) throw std::runtime_error("usage: hook_player BEHAVIOUR [worker]");
+        if (!worker) play_once(argv[1]);
+        return belay::process::serve([path = argv[1]](std::string_view event) {
+            try {
+                return answer(path, event);
+            } catch (const std::exception& error) {
+                std::fprintf(stderr, "hook_player: %s\n", error.what());
+                ::_exit(99);
+            }
+        });
     } catch (const std::exception& error) {
         std::fprintf(stderr, "hook_player: %s\n", error.what());
     }

@@ -119,14 +119,16 @@ struct host {
     explicit host(stage& where)
         : on(where),
           registry(where.io.get_executor(),
-                   {.time = &where.clock, .log = &where.log, .run = {.run = where.runner()}})
+                   {.time = &where.clock,
+                    .log = &where.log,
+                    .run = {.run = where.runner(), .make_worker = where.worker_maker()}})
     {
         json::array entries;
         for (const auto& one : on.hooks) {
             if (one.from_extension) continue;
-            json::object entry{{"phase", one.event},
-                               {"protocol", one.protocol},
-                               {"argv", texts(on.home.install(one))}};
+            json::object entry{
+                {"phase", one.event}, {"protocol", one.protocol}, {"argv", texts(argv_of(one))}};
+            if (on.workers) entry.emplace("mode", "worker");
             // as a person would write it
             entry["argv"].get_array()[0] = std::to_string(one.index) + "/" + one.name;
             if (one.timeout_ms) entry.emplace("timeout_ms", *one.timeout_ms);
@@ -148,6 +150,13 @@ struct host {
     hooks::registry registry;
 
 private:
+    std::vector<std::string> argv_of(const hook& one)
+    {
+        auto argv = on.home.install(one);
+        if (on.workers) argv.emplace_back("worker");
+        return argv;
+    }
+
     void add_extension(const hook& one)
     {
         if (one.is_function()) {
@@ -156,9 +165,10 @@ private:
         }
         const hooks::executable_spec spec{
             .phase = one.event,
-            .argv = on.home.install(one),
+            .argv = argv_of(one),
             .protocol = one.protocol,
             .timeout = std::chrono::milliseconds(one.timeout_ms.value_or(1000)),
+            .mode = on.workers ? hooks::run_mode::worker : hooks::run_mode::once,
         };
         const auto added = registry.on_executable(spec, one.name);
         if (!added)

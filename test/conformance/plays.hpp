@@ -936,12 +936,24 @@ std::string claude_event(const hooks::executable& what, std::tuple<E...>*)
     return std::string(view(json::parse(payload.value()).at("hook_event_name").as_string()));
 }
 
-inline outcome play_config(reader& given, const std::string& player)
+// Makes workers of the entries of a document that a person could have made workers of.
+inline void make_workers(json::value& document)
+{
+    auto* object = document.if_object();
+    auto* list = object ? object->if_contains("hooks") : nullptr;
+    if (list == nullptr || !list->is_array()) return;
+    for (auto& entry : list->get_array()) {
+        if (auto* fields = entry.if_object()) fields->emplace("mode", "worker");
+    }
+}
+
+inline outcome play_config(reader& given, const std::string& player, bool workers)
 {
     outcome seen;
     seen.messages_name_the_entry = true;
-    const auto document = given.get("config");
+    auto document = given.get("config");
     given.finish();
+    if (workers) make_workers(document);
 
     const stage on(player, {});
     const auto config = hooks::config::parse(json::serialize(document), on.home.root());
@@ -1002,7 +1014,7 @@ inline hooks::executable_spec read_spec(reader& spec)
     return made;
 }
 
-inline outcome play_spec(reader& given)
+inline outcome play_spec(reader& given, bool workers)
 {
     outcome seen;
     const auto refuse = [&](const belay::diagnosis& why) {
@@ -1015,7 +1027,8 @@ inline outcome play_spec(reader& given)
     hooks::registry registry(io.get_executor());
     reader spec(value, "given.spec");
     if (!spec.has("extension_config")) {
-        const auto made = read_spec(spec);
+        auto made = read_spec(spec);
+        if (workers) made.mode = hooks::run_mode::worker;
         const auto checked = hooks::check(made);
         if (!checked) refuse(checked.error());
         if (!made.argv.empty() && made.argv.front().starts_with('/')) {
@@ -1029,8 +1042,9 @@ inline outcome play_spec(reader& given)
     }
 
     seen.messages_name_the_entry = true;
-    const auto& config = spec.get("extension_config");
+    auto config = spec.get("extension_config");
     spec.finish();
+    if (workers) make_workers(config);
     const auto activated = registry.activate(hooks::command_hooks(), config);
     if (!activated) refuse(activated.error());
     return seen;

@@ -3,6 +3,7 @@
 
 // Where the hooks of one vector run, and who watches them. Executables are real, unless the vector
 // lets more time pass than one can wait: then they are simulated on a clock that is turned by hand.
+// Either each runs once for each event, or each is a worker.
 
 #include <belay/core/error.hpp>
 #include <belay/hooks/executable.hpp>
@@ -10,6 +11,7 @@
 #include <belay/process/exit_report.hpp>
 #include <belay/process/invocation.hpp>
 #include <belay/process/run.hpp>
+#include <belay/process/worker.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
@@ -23,6 +25,7 @@
 #include <boost/json/value.hpp>
 
 #include "../common/manual_clock.hpp"
+#include "as_worker.hpp"
 #include "behaviour.hpp"
 #include <algorithm>
 #include <cerrno>
@@ -46,7 +49,10 @@ namespace conformance {
 namespace asio = boost::asio;
 namespace process = belay::process;
 
-using run_handler = asio::any_completion_handler<void(belay::error_code, process::exit_report)>;
+template <class Report>
+using handler_of = asio::any_completion_handler<void(belay::error_code, Report)>;
+using run_handler = handler_of<process::exit_report>;
+using worker_handler = handler_of<process::worker_reply>;
 
 /// A simulated run, which ends at its time on the clock, or when it is cancelled.
 class simulated_run : public std::enable_shared_from_this<simulated_run> {
@@ -91,13 +97,17 @@ private:
 class stage {
 public:
     /// `player` is the path of the hook player.
-    stage(std::string player, std::vector<hook> given)
-        : simulated(!fits_into_real_time(given)), hooks(std::move(given)), home(std::move(player))
+    stage(std::string player, std::vector<hook> given, bool as_workers = false)
+        : simulated(!fits_into_real_time(given)),
+          workers(as_workers),
+          hooks(std::move(given)),
+          home(std::move(player))
     {
         log.owner = this;
     }
 
     const bool simulated;
+    const bool workers;
     const std::vector<hook> hooks;
     conformance::home home;
 
@@ -154,12 +164,35 @@ public:
                       run_handler handler) {
             const auto& hook = hook_of(what);
             const bool before_tool = start(hook, input) == "pre_tool_use";
-            // not assigned to `handler`: that recurses without end in Boost 1.81
-            auto ended = before_tool
-                             ? noting_end(executor, call_id(json::parse(input)), std::move(handler))
-                             : std::move(handler);
-            if (simulated) return simulate(hook, executor, what, input, std::move(ended));
+            auto ended = noting_end(executor, before_tool ? call_id(json::parse(input)) : "",
+                                    std::move(handler));
+            if (simulated)
+                return simulate(hook, executor, what.limits, *what.timeout, input,
+                                std::move(ended));
             process::async_run(executor, std::move(what), std::move(input), std::move(ended));
+        };
+    }
+
+    /// Likewise workers. One that is simulated ends as an executable, and answers at its end.
+    auto worker_maker()
+    {
+        return [this](asio::any_io_executor executor, process::worker_options options) {
+            const auto& hook = hook_of(options);
+            const auto limits = options.limits;
+            std::shared_ptr<process::worker> real;
+            if (!simulated) real = std::make_shared<process::worker>(executor, std::move(options));
+            return belay::hooks::worker_function(
+                [this, &hook, executor, limits, real, alive = alive_](
+                    std::string event, std::chrono::milliseconds timeout, worker_handler handler) {
+                    const bool before_tool = start(hook, event) == "pre_tool_use";
+                    auto payload = json::parse(event);
+                    auto ended = noting_end(executor, before_tool ? call_id(payload) : "",
+                                            std::move(handler));
+                    if (real)
+                        return real->async_request(std::move(event), timeout, std::move(ended));
+                    simulate(hook, executor, limits, timeout, event,
+                             answering(executor, std::move(payload), std::move(ended)));
+                });
         };
     }
 
@@ -211,15 +244,19 @@ public:
         }
     }
 
-    /// Runs everything that was begun to its end: observers, and children that have to be reaped.
+    /// Runs everything that was begun to its end: observers, and children that have to be reaped, but
+    /// not workers whose host is still there.
     void run_dry()
     {
-        if (!simulated) {
+        const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (!simulated) {
             io.restart();
-            io.run_for(std::chrono::seconds(60));
-            if (!io.stopped())
+            if (io.poll() != 0) continue;
+            const bool only_workers = alive_.use_count() > 1 && at_work_ == 0;
+            if (io.stopped() || only_workers) return;
+            if (std::chrono::steady_clock::now() > give_up)
                 throw std::runtime_error("what was begun did not end within a minute");
-            return;
+            io.run_one_for(std::chrono::milliseconds(100));
         }
         while (true) {
             io.restart();
@@ -240,6 +277,10 @@ public:
             auto sent = told[one.index];
             std::sort(seen.begin(), seen.end());
             std::sort(sent.begin(), sent.end());
+            if (workers) {  // what one has not answered is given to another
+                seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+                sent.erase(std::unique(sent.begin(), sent.end()), sent.end());
+            }
             // one that was killed may not have come so far
             const bool whole = one.delay() < one.timeout();
             if (whole ? seen != sent
@@ -273,7 +314,8 @@ public:
 private:
     static behaviour quiet() { return {.out = R"({"power":"observe"})"}; }
 
-    const hook& hook_of(const process::invocation& what) const
+    template <class What>
+    const hook& hook_of(const What& what) const
     {
         const auto index = std::stoul(std::filesystem::path(what.argv.at(1)).filename().string());
         return hooks.at(index);
@@ -286,49 +328,77 @@ private:
         return name == "ENOEXEC" ? ENOEXEC : ELOOP;
     }
 
-    run_handler noting_end(const asio::any_io_executor& executor, std::string id,
-                           run_handler handler)
+    // Counts what is at work, and notes the end of a hook before the call of that id.
+    template <class Report>
+    handler_of<Report> noting_end(const asio::any_io_executor& executor, std::string id,
+                                  handler_of<Report> handler)
     {
+        ++at_work_;
         const auto slot = asio::get_associated_cancellation_slot(handler);
         auto ended = [this, id = std::move(id), handler = std::move(handler)](
-                         belay::error_code ec, process::exit_report report) mutable {
-            order.push_back("pre-end " + id);
+                         belay::error_code ec, Report report) mutable {
+            --at_work_;
+            if (!id.empty()) order.push_back("pre-end " + id);
             std::move(handler)(ec, std::move(report));
         };
         return asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(ended)));
     }
 
+    // Answers with what an executable said.
+    static run_handler answering(const asio::any_io_executor& executor, json::value payload,
+                                 worker_handler handler)
+    {
+        const auto slot = asio::get_associated_cancellation_slot(handler);
+        auto ended = [payload = std::move(payload), handler = std::move(handler)](
+                         belay::error_code ec, process::exit_report report) mutable {
+            process::worker_reply reply;
+            reply.detail = report.detail;
+            if (!ec) {
+                auto turn =
+                    as_worker(payload.as_object(), report.out, report.err,
+                              report.status.code().value_or(0), report.status.signal().value_or(0));
+                reply.result = std::move(turn.result);
+                reply.status = report.status;
+                if (turn.ends)
+                    ec = report.status.code() ? belay::errc::exited : belay::errc::signalled;
+            }
+            std::move(handler)(ec, std::move(reply));
+        };
+        return asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(ended)));
+    }
+
     void simulate(const hook& hook, const asio::any_io_executor& executor,
-                  const process::invocation& what, const std::string& input, run_handler handler)
+                  const process::limits& within, std::chrono::milliseconds timeout,
+                  const std::string& input, run_handler handler)
     {
         using belay::errc;
         using std::chrono::milliseconds;
         process::exit_report report;
         belay::error_code ec;
         milliseconds lasts{};
-        if (input.size() > what.limits.input) {
+        if (input.size() > within.input) {
             ec = errc::input_too_large;
         } else if (hook.spawn_error) {
             ec = errc::spawn_failed;
             report.cause =
                 belay::error_code(error_named(*hook.spawn_error), boost::system::system_category());
-            report.detail = what.argv.front() + ": " + report.cause.message();
+            report.detail = hook.name + ": " + report.cause.message();
         } else {
             const auto nothing = quiet();
             const auto id = hook.runs.contains("") ? std::string() : call_id(json::parse(input));
             const auto found = hook.runs.find(id);
             const auto& run = armed_ && found != hook.runs.end() ? found->second : nothing;
             lasts = run.duration;
-            if (what.timeout && *what.timeout <= lasts) {
-                lasts = std::max(*what.timeout, milliseconds(0));
+            if (timeout <= lasts) {
+                lasts = timeout;
                 ec = errc::timed_out;
-            } else if (run.out.size() > what.limits.out) {
+            } else if (run.out.size() > within.out) {
                 ec = errc::output_too_large;
             } else {
                 report.status = run.signal != 0 ? process::exit_status::signalled(run.signal)
                                                 : process::exit_status::exited(run.exit);
                 report.out = run.out;
-                report.err = run.err.substr(0, what.limits.err);
+                report.err = run.err.substr(0, within.err);
                 report.out_bytes = run.out.size();
                 report.err_bytes = run.err.size();
                 report.duration = lasts;
@@ -340,6 +410,9 @@ private:
 
     bool armed_ = false;
     bool watching_ = false;
+    std::size_t at_work_ = 0;  // runs, and events of workers
+    const std::shared_ptr<int> alive_ =
+        std::make_shared<int>();  // shared by workers that are there
 };
 
 }  // namespace conformance

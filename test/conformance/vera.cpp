@@ -1,11 +1,15 @@
-// Runs the vectors of the Vera system: conformance_vera [FILE.json [ID...]]
+// Runs the vectors of the Vera system: conformance_vera [--workers] [FILE.json [ID...]]
 //
 // Each vector is played on a miniature host, through belay's public face, and what a vector calls
 // a hook is a real executable. vectors.hpp is the notation, behaviour.hpp and stage.hpp are the
 // hooks, host.hpp is the host, and plays.hpp says what it does for a vector; here that is compared
-// with what is expected.
+// with what is expected. With --workers, each executable is a worker, and has to lead to the same.
 //
 // Exit status: 0 if no vector failed, 1 if one did, 2 if the file cannot be used.
+
+#include <belay/hooks/phase.hpp>
+#include <belay/hooks/protocol/claude.hpp>
+#include <belay/hooks/protocol/vera.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -233,7 +237,57 @@ void compare(judgement& so_far, reader& expect, const outcome& seen, const stage
 
 // --- One vector ---------------------------------------------------------------------------------
 
-void play_vector(const json::value& written, judgement& so_far)
+/// Why a hook cannot be a worker that says the same; empty: it can be.
+std::string_view no_worker(const hook& what)
+{
+    const auto& protocol = what.protocol == "claude" ? hooks::claude() : hooks::vera();
+    const auto phase = protocol.resolve(what.event);
+    if (!phase) return "";
+    const auto limit = hooks::stdout_limit(*phase);
+    const bool has_reason = phase == hooks::phase::pre_tool_use ||
+                            phase == hooks::phase::pre_turn || phase == hooks::phase::turn_ending;
+    for (const auto& [call, run] : what.runs) {
+        if (run.out.size() > limit && detail::trimmed(run.out).size() <= limit)
+            return "white space around a result is no part of it, and does not count";
+        if (what.protocol != "claude" || run.exit != 2 || !has_reason) continue;
+        const auto reason = detail::trimmed(run.err);
+        if (reason.empty())
+            return "a worker has no exit status to give instead of a reason: it has to say one";
+        if (reason.size() + 256 > limit)
+            return "a reason that long does not fit into a worker's result, which stdout bounds";
+    }
+    return "";
+}
+
+/// What a failure of a worker says beyond the sentence of one that runs once is cut off.
+std::string without_details(std::string text)
+{
+    if (text.find("Command hook ") == std::string::npos) return text;
+    for (const auto* more : {": the worker", " before it had answered", "; stderr: \""})
+        text = text.substr(0, text.find(more));
+    return text;
+}
+
+void cut_details(json::value& in)
+{
+    if (auto* text = in.if_string()) {
+        in = json::string(without_details(std::string(view(*text))));
+    } else if (auto* list = in.if_array()) {
+        for (auto& one : *list) cut_details(one);
+    } else if (auto* members = in.if_object()) {
+        for (auto& one : *members) cut_details(one.value());
+    }
+}
+
+template <class Part>
+void cut_details_of(Part& part)
+{
+    json::value all = std::move(part);
+    cut_details(all);
+    part = std::move(all.get_object());
+}
+
+void play_vector(const json::value& written, judgement& so_far, bool workers)
 {
     const auto value = expanded(written, "vector");
     reader vector(value, "vector");
@@ -250,11 +304,16 @@ void play_vector(const json::value& written, judgement& so_far)
     vector.finish();
 
     if (phase == "config" || phase == "spec") {
-        const auto seen = phase == "config" ? play_config(given, player) : play_spec(given);
+        const auto seen =
+            phase == "config" ? play_config(given, player, workers) : play_spec(given, workers);
         return compare(so_far, expect, seen, nullptr);
     }
     auto all = read_hooks(given.get("hooks"), "given.hooks");
-    stage on(player, std::move(all));
+    for (const auto& one : all) {
+        const auto why = workers ? no_worker(one) : "";
+        if (!why.empty()) throw inapplicable(std::string(why));
+    }
+    stage on(player, std::move(all), workers);
     outcome seen;
     {
         host where(on);
@@ -262,6 +321,11 @@ void play_vector(const json::value& written, judgement& so_far)
     }
     on.run_dry();
     on.check_always();
+    if (workers) {
+        for (auto& message : seen.messages) message = without_details(std::move(message));
+        for (auto& record : on.records) cut_details_of(record);
+        cut_details_of(seen.effect);
+    }
     compare(so_far, expect, seen, &on);
     for (const auto& fault : on.faults) so_far.fail(fault);
 }
@@ -270,6 +334,10 @@ void play_vector(const json::value& written, judgement& so_far)
 
 int main(int argc, char** argv)
 {
-    return run_suite({.system = "vera", .play = play_vector, .unchecked = unchecked_keys}, argc,
-                     argv);
+    const bool workers = argc > 1 && std::string_view(argv[1]) == "--workers";
+    const auto play = [workers](const json::value& vector, judgement& so_far) {
+        play_vector(vector, so_far, workers);
+    };
+    return run_suite({.system = "vera", .play = play, .unchecked = unchecked_keys}, argc - workers,
+                     argv + workers);
 }

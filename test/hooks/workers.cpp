@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_overdue_is_ended_and_another_serves_the_next_ev
 BOOST_AUTO_TEST_CASE(one_that_cannot_be_started_fails_with_the_systems_words)
 {
     json::value absent = entry("pre_tool_use");
-    absent.at("argv") = {"absent"};
+    absent.at("argv") = json::array{"absent"};
     use({absent});
     const auto why = failed("pid");
     BOOST_TEST((why.code == errc::spawn_failed));

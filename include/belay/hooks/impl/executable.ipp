@@ -130,7 +130,7 @@ inline diagnosis worker_failure(const error_code& error, const process::worker_r
     const auto said = [&](const std::string& sentence, const std::string& more) {
         return diagnosis{code, sentence + more + complaint(reply)};
     };
-    const auto details = ": " + reply.detail;
+    const auto details = reply.detail.empty() ? "" : ": " + reply.detail;
     switch (code) {
     case errc::exited:
         return said(
