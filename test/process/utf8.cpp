@@ -60,6 +60,19 @@ BOOST_AUTO_TEST_CASE(the_offset_is_that_of_the_first_bad_byte)
     for (const auto& one : cases) BOOST_TEST(utf8_error_offset(one.bytes).value() == one.offset);
 }
 
+BOOST_AUTO_TEST_CASE(a_bad_byte_is_found_wherever_it_stands)
+{
+    for (std::size_t size = 1; size != 80; ++size) {
+        for (std::size_t at = 0; at != size; ++at) {
+            std::string text(size, 'a');
+            text[at] = '\xFF';
+            if (utf8_error_offset(text) != at) BOOST_TEST(utf8_error_offset(text).value() == at);
+        }
+        BOOST_TEST(!utf8_error_offset(std::string(size, 'a')));
+        BOOST_TEST(!utf8_error_offset(std::string(size, 'a') + "\u20ac" + std::string(size, 'b')));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(nul_and_the_byte_order_mark_are_characters)
 {
     BOOST_TEST(!utf8_error_offset("\0"sv).has_value());

@@ -14,6 +14,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -45,10 +46,10 @@ public:
         std::string_view inner{};
     };
 
-    /// Wrong are an end that is not exit status 0, and a stdout that is not UTF-8. `subject` begins what
-    /// `refuse` says. `report` has to outlive this.
+    /// Wrong are an end that is not exit status 0, and a stdout that is not UTF-8. `subject`, if there is one,
+    /// begins what `refuse` says. Both have to outlive this.
     explicit BELAY_DECL executable_output(const process::exit_report& report,
-                                          std::string subject = {});
+                                          std::string_view subject = {});
 
     /// stdout, without the white space around it.
     std::string_view text() const noexcept { return text_; }
@@ -57,38 +58,32 @@ public:
     BELAY_DECL std::optional<json_fault> parse();
 
     /// Whether it was read, and is an object.
-    bool is_object() const noexcept { return is_object_; }
+    bool is_object() const noexcept { return document_.is_object(); }
 
-    /// A member that has to be there, and of that type.
+    /// A member that has to be there, and of that type. A std::string_view is of this.
     template <class T>
     T must(std::string_view key, std::string_view rule)
     {
-        return must<T>(members_, key, rule);
+        return must<T>(document_.if_object(), key, rule);
     }
 
     template <class T>
     T must(boost::json::object& in, std::string_view key, std::string_view rule)
     {
-        auto found = may<T>(in, key, rule);
-        if (!found) refuse(rule);
-        return std::move(found).value_or(T());
+        return must<T>(&in, key, rule);
     }
 
     /// A member that may be absent, but not null or of another type.
     template <class T>
     std::optional<T> may(std::string_view key, std::string_view rule)
     {
-        return may<T>(members_, key, rule);
+        return may<T>(document_.if_object(), key, rule);
     }
 
     template <class T>
     std::optional<T> may(boost::json::object& in, std::string_view key, std::string_view rule)
     {
-        auto* found = in.if_contains({key.data(), key.size()});
-        if (found == nullptr) return std::nullopt;
-        auto taken = take<T>(*found);
-        if (!taken) refuse(rule);
-        return taken;
+        return may<T>(&in, key, rule);
     }
 
     /// Whether a member is there, and this text.
@@ -103,46 +98,83 @@ public:
     bool failed() const noexcept { return fault_.has_value(); }
 
     /// The answer, unless something was wrong. None of what it used may have been given twice.
-    template <class Answer>
-    checked<Answer> give(Answer answer, std::initializer_list<used> parts = {})
+    template <class Answer, class Said>
+    checked<Answer> give(Said&& said, std::initializer_list<used> parts = {})
     {
         refuse_duplicates(parts);
         if (fault_) return *std::move(fault_);
-        return answer;
+        return checked<Answer>(std::forward<Said>(said));
     }
 
 private:
-    template <class T>
-    static std::optional<T> take(boost::json::value& value)
+    static boost::json::value* find(boost::json::object* in, std::string_view key)
     {
-        if constexpr (std::is_same_v<T, std::string>) {
-            if (const auto* text = value.if_string())
-                return std::string(text->data(), text->size());
-        } else if constexpr (std::is_same_v<T, bool>) {
-            if (value.is_bool()) return value.get_bool();
-        } else if constexpr (std::is_same_v<T, boost::json::object>) {
-            if (auto* object = value.if_object()) return std::move(*object);
-        } else if constexpr (std::is_same_v<T, boost::json::array>) {
-            if (auto* array = value.if_array()) return std::move(*array);
-        } else {
-            static_assert(std::is_same_v<T, std::vector<std::string>>);
-            auto* array = value.if_array();
-            if (array == nullptr) return std::nullopt;
-            std::vector<std::string> texts;
-            for (auto& one : *array) {
-                auto text = take<std::string>(one);
-                if (!text) return std::nullopt;
-                texts.push_back(*std::move(text));
-            }
-            return texts;
-        }
+        return in ? in->if_contains({key.data(), key.size()}) : nullptr;
+    }
+
+    template <class T>
+    T must(boost::json::object* in, std::string_view key, std::string_view rule)
+    {
+        if (auto* found = find(in, key); found && is<T>(*found)) return take<T>(*found);
+        refuse(rule);
+        return T();
+    }
+
+    template <class T>
+    std::optional<T> may(boost::json::object* in, std::string_view key, std::string_view rule)
+    {
+        auto* found = find(in, key);
+        if (found == nullptr) return std::nullopt;
+        if (is<T>(*found)) return take<T>(*found);
+        refuse(rule);
         return std::nullopt;
     }
 
-    std::string subject_;
-    std::string_view text_;  // of the report
-    boost::json::object members_;
-    bool is_object_ = false;
+    using texts = std::vector<std::string>;
+
+    template <class T>
+    static bool is(const boost::json::value& value) noexcept
+    {
+        if constexpr (std::is_same_v<T, bool>) {
+            return value.is_bool();
+        } else if constexpr (std::is_same_v<T, boost::json::object>) {
+            return value.is_object();
+        } else if constexpr (std::is_same_v<T, boost::json::array>) {
+            return value.is_array();
+        } else if constexpr (std::is_same_v<T, texts>) {
+            const auto* array = value.if_array();
+            return array && std::all_of(array->begin(), array->end(), is<std::string>);
+        } else {
+            return value.is_string();
+        }
+    }
+
+    template <class T>
+    static T take(boost::json::value& value)
+    {
+        if constexpr (std::is_same_v<T, bool>) {
+            return value.get_bool();
+        } else if constexpr (std::is_same_v<T, boost::json::object>) {
+            return std::move(value.get_object());
+        } else if constexpr (std::is_same_v<T, boost::json::array>) {
+            return std::move(value.get_array());
+        } else if constexpr (std::is_same_v<T, texts>) {
+            texts taken;
+            for (auto& one : value.get_array()) taken.push_back(take<std::string>(one));
+            return taken;
+        } else {
+            const auto& text = value.get_string();
+            return T(text.data(), text.size());
+        }
+    }
+
+    BELAY_DECL bool refuse_ill_formed();
+
+    std::string_view subject_;
+    std::string_view output_;  // of the report
+    std::string_view text_;
+    boost::json::value document_;
+    json_doubts doubts_;
     std::optional<diagnosis> fault_;
 };
 

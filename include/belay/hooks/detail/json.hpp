@@ -82,6 +82,8 @@ private:
         if (before != '{' && before != '[' && before != ':') text_ += ',';
     }
 
+    BELAY_DECL void escape(unsigned char byte);  // of ASCII
+
     std::string text_;
 };
 
@@ -111,6 +113,16 @@ inline constexpr std::size_t json_depth_limit = 128;
 /// Reads exactly one document. Of a key that is given twice, the last value counts.
 BELAY_DECL std::optional<json_fault> parse_json(std::string_view text,
                                                 boost::json::value& document);
+
+/// What is wrong somewhere in a document that was read.
+struct json_doubts {
+    bool duplicate_keys = false;
+    bool infinite_numbers = false;
+};
+
+/// Takes a small part of the time that reading takes; the functions below say where it is. `document` must be
+/// as `parse_json` left it. A doubt about keys may be unfounded.
+BELAY_DECL json_doubts doubts_about(const boost::json::value& document);
 
 /// The first key that is given twice in its object and that matters. `json` must be valid.
 BELAY_DECL std::optional<json_path> duplicate_key(

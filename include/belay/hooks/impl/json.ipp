@@ -2,6 +2,7 @@
 #define BELAY_HOOKS_IMPL_JSON_IPP
 
 #include <belay/hooks/detail/json.hpp>
+#include <belay/process/detail/bytes.hpp>
 #include <belay/process/utf8.hpp>
 
 #include <boost/json/error.hpp>
@@ -12,37 +13,61 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <memory>
 #include <unordered_set>
 
 namespace belay::hooks::detail {
 
 BELAY_DECL void json_writer::write(std::string_view text)
 {
-    if (process::utf8_error_offset(text)) return write(process::utf8_lenient(text));
+    using namespace process::detail;
     separate();
-    text_.reserve(text_.size() + text.size() + 2);
+    text_.reserve(text_.size() + text.size() + text.size() / 16 + 2);  // one in 16 is escaped
     text_ += '"';
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && c != '"' && c != '\\') {
-            text_ += c;
-            continue;
-        }
-        text_ += '\\';
-        switch (c) {
-        case '\b': text_ += 'b'; break;
-        case '\f': text_ += 'f'; break;
-        case '\n': text_ += 'n'; break;
-        case '\r': text_ += 'r'; break;
-        case '\t': text_ += 't'; break;
-        case '"':
-        case '\\': text_ += c; break;
-        default:
-            constexpr std::string_view digits = "0123456789abcdef";
-            text_ += {'u', '0', '0', digits[byte >> 4], digits[byte & 0xF]};
+    const auto special = [](bytes8 word) {
+        return marks_not_ascii(word) | marks_below(word, 0x20) | marks_equal(word, '"') |
+               marks_equal(word, '\\');
+    };
+    for (;;) {
+        const auto plain = find_marked(text, 0, special);
+        text_.append(text.data(), plain);
+        text.remove_prefix(plain);
+        if (text.empty()) break;
+        const auto byte = static_cast<unsigned char>(text.front());
+        if (byte < 0x80) {
+            escape(byte);
+            text.remove_prefix(1);
+        } else {
+            const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+            const auto end = std::find_if(text.begin(), text.end(), is_ascii);
+            const auto part = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+            if (process::utf8_error_offset(part)) {
+                text_ += process::utf8_lenient(part);
+            } else {
+                text_ += part;
+            }
+            text.remove_prefix(part.size());
         }
     }
     text_ += '"';
+}
+
+// A character that cannot stand in a text as it is.
+BELAY_DECL void json_writer::escape(unsigned char byte)
+{
+    text_ += '\\';
+    switch (byte) {
+    case '\b': text_ += 'b'; break;
+    case '\f': text_ += 'f'; break;
+    case '\n': text_ += 'n'; break;
+    case '\r': text_ += 'r'; break;
+    case '\t': text_ += 't'; break;
+    case '"':
+    case '\\': text_ += static_cast<char>(byte); break;
+    default:
+        constexpr std::string_view digits = "0123456789abcdef";
+        text_ += {'u', '0', '0', digits[byte >> 4], digits[byte & 0xF]};
+    }
 }
 
 BELAY_DECL void json_writer::write(bool value)
@@ -153,7 +178,12 @@ BELAY_DECL std::optional<json_fault> parse_json(std::string_view text, boost::js
 {
     boost::json::parse_options options;
     options.max_depth = json_depth_limit;
-    boost::json::parser parser({}, options);
+    // For what is not yet part of a value: as much as a long text needs, so that it does not grow.
+    std::array<unsigned char, 4096> small;
+    std::unique_ptr<unsigned char[]> large;
+    if (text.size() > small.size() / 2) large.reset(new unsigned char[2 * text.size()]);
+    boost::json::parser parser({}, options, large ? large.get() : small.data(),
+                               large ? 2 * text.size() : small.size());
     boost::system::error_code ec;
     const auto offset = parser.write_some(text.data(), text.size(), ec);
     if (ec) {
@@ -168,8 +198,42 @@ BELAY_DECL std::optional<json_fault> parse_json(std::string_view text, boost::js
         return json_fault{offset, ec.message(), beyond_limits};
     }
     if (offset != text.size()) return json_fault{offset, "something follows the document"};
-    document = parser.release();
+    auto read = parser.release();
+    document.swap(read);
     return std::nullopt;
+}
+
+// Whether an object that was read has room for a key that was given again: Boost.JSON makes room for all that
+// it reads, and keeps the last of each.
+inline bool has_spare_room(const boost::json::object& object) noexcept
+{
+    return object.capacity() != object.size();
+}
+
+inline bool spare_room_tells()
+{
+    static const bool tells = has_spare_room(boost::json::parse(R"({"a":0,"a":0})").get_object()) &&
+                              !has_spare_room(boost::json::parse(R"({"a":0,"b":0})").get_object());
+    return tells;
+}
+
+inline void doubt(const boost::json::value& document, json_doubts& doubts)
+{
+    if (const auto* object = document.if_object()) {
+        doubts.duplicate_keys = doubts.duplicate_keys || has_spare_room(*object);
+        for (const auto& one : *object) doubt(one.value(), doubts);
+    } else if (const auto* array = document.if_array()) {
+        for (const auto& one : *array) doubt(one, doubts);
+    } else if (const auto* number = document.if_double()) {
+        doubts.infinite_numbers = doubts.infinite_numbers || !std::isfinite(*number);
+    }
+}
+
+BELAY_DECL json_doubts doubts_about(const boost::json::value& document)
+{
+    json_doubts doubts{.duplicate_keys = !spare_room_tells()};
+    doubt(document, doubts);
+    return doubts;
 }
 
 BELAY_DECL std::optional<json_path> duplicate_key(

@@ -34,7 +34,7 @@ inline constexpr auto vera_phases = [] {
 class vera_reply : public executable_output {
 public:
     vera_reply(std::string_view phase, const process::exit_report& report)
-        : executable_output(report, std::string(phase) + ' ')
+        : executable_output(report, phase)
     {
         if (parse()) {
             fail({errc::not_json, "Command hook returned invalid JSON"});
@@ -44,15 +44,15 @@ public:
     }
 
     /// Its power, which must be one of these.
-    std::string power(std::initializer_list<std::string_view> powers)
+    std::string_view power(std::initializer_list<std::string_view> powers)
     {
-        auto named = must<std::string>("power", "result power must be a string");
+        const auto named = must<std::string_view>("power", "result power must be a string");
         if (std::ranges::find(powers, named) == powers.end()) {
-            refuse("returned unsupported power: " + named);
+            refuse("returned unsupported power: " + std::string(named));
         }
         refuse_infinite_numbers();
         refuse_duplicates({{"power"}});
-        return failed() ? std::string() : named;
+        return failed() ? std::string_view() : named;
     }
 };
 
@@ -77,9 +77,9 @@ public:
         vera_reply said(pre_tool_use::event_name, report);
         const auto power = said.power({"observe", "mutate", "block", "replace"});
         if (power == "mutate") {
-            auto input =
-                said.must<boost::json::object>("input", "mutate input must be a plain object");
-            return said.give<answer>(pre_tool_use::mutate{std::move(input)}, {{"input"}});
+            return said.give<answer>(pre_tool_use::mutate{said.must<boost::json::object>(
+                                         "input", "mutate input must be a plain object")},
+                                     {{"input"}});
         }
         if (power == "block") return said.give<answer>(reason(said), {{"reason"}});
         if (power == "replace") {

@@ -1,6 +1,7 @@
 #ifndef BELAY_PROCESS_IMPL_UTF8_IPP
 #define BELAY_PROCESS_IMPL_UTF8_IPP
 
+#include <belay/process/detail/bytes.hpp>
 #include <belay/process/utf8.hpp>
 
 namespace belay::process {
@@ -35,12 +36,15 @@ constexpr utf8_unit first_utf8_unit(std::string_view bytes) noexcept
 
 BELAY_DECL std::optional<std::size_t> utf8_error_offset(std::string_view bytes) noexcept
 {
-    for (std::size_t at = 0; at < bytes.size();) {
-        const detail::utf8_unit unit = detail::first_utf8_unit(bytes.substr(at));
-        if (!unit.well_formed) return at;
-        at += unit.size;
+    for (std::size_t at = 0;;) {
+        at = detail::find_not_ascii(bytes, at);
+        while (at < bytes.size() && static_cast<unsigned char>(bytes[at]) >= 0x80) {
+            const detail::utf8_unit unit = detail::first_utf8_unit(bytes.substr(at));
+            if (!unit.well_formed) return at;
+            at += unit.size;
+        }
+        if (at == bytes.size()) return std::nullopt;
     }
-    return std::nullopt;
 }
 
 BELAY_DECL std::string utf8_lenient(std::string_view bytes)
