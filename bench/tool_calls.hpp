@@ -44,6 +44,8 @@ struct tool_call {
         outcome finish(belay::draft<tool_call>&) && { return std::move(concluded); }
         outcome concluded{std::nullopt};
     };
+    std::string_view subject() const { return tool; }
+
     std::string tool{};
     std::string command{};
 };
