@@ -260,7 +260,7 @@ def add_peers(row, cell):
 
 def rows_of(question):
     rows = [row for goal in question.goals for row in rows_of_goal(question, goal)]
-    shown = {(r.variant, text_of(r.parameters)) for r in rows if r.statistic == "wall"}
+    shown = {(r.variant, text_of(r.parameters)) for r in rows if r.statistic in TIMES}
     compared = {question.limit, *question.peers, *(goal["against"] for goal in question.goals)}
     judged = {goal["variant"] for goal in question.goals}
     # What nobody has a goal for.
