@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(the_limits_hold)
     batch.tool_ended(0);
     BOOST_TEST(next(batch) == "tell 0");
     BOOST_TEST(next(batch) == "wait");
-    batch.hooks_told(0);
+    batch.hooks_told();
     BOOST_TEST(next(batch) == "permission 1");
     batch.permission_said(1, false);
     BOOST_TEST(next(batch) == "permission 2");
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_or_not_offered_is_over_and_what_is_replaced
     batch.hooks_said(2, fsm::verdict::replace);
     BOOST_TEST(next(batch) == "tell 2");
     BOOST_TEST(next(batch) == "wait");
-    batch.hooks_told(2);
+    batch.hooks_told();
     BOOST_TEST(next(batch) == "done");
 }
 

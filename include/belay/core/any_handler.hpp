@@ -39,6 +39,11 @@ public:
         shared_ = detail::erase<E>(std::decay_t<Handler>(std::forward<Handler>(handler)));
     }
 
+    /// From a chain.
+    explicit any_handler(std::shared_ptr<detail::async_handler<E>> shared) noexcept
+        : shared_(std::move(shared))
+    {}
+
     explicit operator bool() const noexcept { return shared_ != nullptr; }
 
     /// For the chains.

@@ -113,7 +113,7 @@ struct await_host_call;
 /// A function of the host, erased: one that takes `const Asked&` and returns a T, one that takes a
 /// `host_reply<T>` as well and returns nothing, or, with <belay/core/coroutine.hpp>, one that
 /// returns a `boost::asio::awaitable<T>`. Copies share one function. It is called on the
-/// executor of the one who asks, and must not block for long.
+/// executor of the one who asks, and must not block for long, unless that one says otherwise.
 template <class T, class Asked>
 class host_function {
 public:
@@ -128,6 +128,9 @@ public:
 
     explicit operator bool() const noexcept { return function_ != nullptr; }
 
+    /// Whether it is there and returns its answer, so that whoever calls it has to wait for it.
+    bool immediate() const noexcept { return function_ && function_->immediate; }
+
     /// What it throws passes through. If it has answered before it throws, the one who asks says which
     /// of both counts: the exception, but for the answer of a model, which is to be paid for.
     void operator()(const Asked& asked, host_reply<T> reply) const
@@ -137,14 +140,19 @@ public:
 
 private:
     struct base {
+        explicit base(bool answers_at_once) noexcept : immediate(answers_at_once) {}
         virtual ~base() = default;
         virtual void start(const Asked& asked, host_reply<T> reply) = 0;
+
+        const bool immediate;
     };
 
     template <class F>
     struct erased final : base {
         template <class G>
-        explicit erased(G&& g) : function(std::forward<G>(g))
+        explicit erased(G&& g)
+            : base(detail::returns_at_once<F, T, Asked> && !detail::takes_reply<F, T, Asked>),
+              function(std::forward<G>(g))
         {}
 
         void start(const Asked& asked, host_reply<T> reply) override

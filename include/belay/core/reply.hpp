@@ -45,6 +45,8 @@ struct call_base {
     virtual bool open() const noexcept = 0;
     virtual const handler_info& info() const noexcept = 0;
     virtual std::chrono::steady_clock::time_point deadline() const noexcept = 0;
+    virtual void await_turn() noexcept = 0;
+    virtual bool begin() noexcept = 0;
 };
 
 }  // namespace detail
@@ -106,8 +108,17 @@ public:
     /// Who answers here.
     const handler_info& info() const noexcept { return call_->info(); }
 
-    /// When the chain will stop waiting, on its clock; `time_point::max()` for never.
+    /// When the chain will stop waiting, on its clock; `time_point::max()` for never, or while the
+    /// handler waits for its turn.
     std::chrono::steady_clock::time_point deadline() const noexcept { return call_->deadline(); }
+
+    /// For a handler that cannot begin at once, since it needs what others are using (a free thread,
+    /// a free worker): until `begin`, or its answer, neither its timeout nor a deadline runs. Call
+    /// it before the handler returns.
+    void await_turn() { call_->await_turn(); }
+
+    /// The turn has come, and its time runs. False: nobody waits for the answer any more.
+    bool begin() { return call_->begin(); }
 
     /// The executor of this dispatch, a boost::asio::any_io_executor: start work on it, so that the
     /// cancellation below is serialised with it. Ask before the handler returns.

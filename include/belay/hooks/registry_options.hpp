@@ -9,6 +9,8 @@
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/log.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
+
 namespace belay::hooks {
 
 /// What the host brings along. Pointers may be null; what they point to must outlive the registry,
@@ -21,6 +23,15 @@ struct registry_options {
     usage_sink* usage = nullptr;            ///< told what they cost
     executable_options run{};               ///< how executables are run
     protocols known = default_protocols();  ///< for `on_executable`
+
+    /// Where functions may block, such as that of a boost::asio::thread_pool: hooks that answer at
+    /// once are called there, and so is `tool_host::run` if it does; by several threads at a time, if
+    /// there are several. Such a hook's timeout and its deadline start when a thread begins to call
+    /// it; when they are over the chain moves on, while the function keeps its thread until it
+    /// returns. These functions may start operations, but not call anything else of the registry
+    /// and its sessions. Absent: everything is called on the registry's executor, as whatever
+    /// answers later always is, and the sinks.
+    boost::asio::any_io_executor pool{};
 };
 
 /// Names a hook that an extension registered. Never used twice by the same registry.

@@ -48,7 +48,8 @@ struct tool_host {
     host_function<permission> permit{};
 
     /// Runs a call that is permitted, with its effective input. Absent, or failing: the result is
-    /// an error that says so.
+    /// an error that says so. One that returns its result is called on `registry_options::pool`, if
+    /// there is one, and may block there.
     host_function<tool_result> run{};
 
     std::size_t chains_at_once =

@@ -91,6 +91,24 @@ BOOST_AUTO_TEST_CASE(a_deadline_per_handler_starts_anew_for_each)
     BOOST_TEST((machine.judge(start + 160s) == errc::deadline));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_handler_waits_for_its_turn_is_charged_to_nothing)
+{
+    chain_fsm machine(shared_deadline(60s), start);
+    machine.next(start + 10s, 30s);
+    machine.waited(100s);
+    BOOST_TEST((machine.until() == start + 140s));
+    BOOST_TEST((machine.judge(start + 140s) == errc::timed_out));
+    machine.settled(flow::proceed);
+    BOOST_TEST((machine.next(start + 150s, std::nullopt) == action::call));
+    BOOST_TEST((machine.until() == start + 160s));
+    BOOST_TEST((machine.judge(start + 160s) == errc::deadline));
+
+    chain_fsm unlimited({}, start);
+    unlimited.next(start, std::nullopt);
+    unlimited.waited(100s);
+    BOOST_TEST((unlimited.until() == chain_fsm::time_point::max()));
+}
+
 BOOST_AUTO_TEST_CASE(of_timeout_and_deadline_the_earlier_counts_and_a_tie_is_the_deadlines)
 {
     chain_fsm machine(shared_deadline(1s), start);

@@ -7,6 +7,7 @@
 //     finished()     no handler is asked any more; cancelled() says whether that is why
 //     next(now)      for the next handler: call it and give up on it at until(), or no time is left
 //                    for it, so it fails without being called
+//     waited(time)   for so long that handler had to wait for its turn, which nothing is charged for
 //     judge(when)    whether an answer of the running handler at `when` is too late, and why
 //     settled(flow)  it has answered or failed, and the fold has said how to go on
 //     cancel()       nothing more is called; the caller abandons the running handler
@@ -43,6 +44,12 @@ public:
         return action::call;
     }
 
+    void waited(time_point::duration time) noexcept
+    {
+        shared_ = later(shared_, time);
+        until_ = later(until_, time);
+    }
+
     bool finished() const noexcept { return cancelled_ || stopped_; }
     bool cancelled() const noexcept { return cancelled_; }
 
@@ -60,6 +67,11 @@ public:
     void cancel() noexcept { cancelled_ = true; }
 
 private:
+    static time_point later(time_point when, time_point::duration by) noexcept
+    {
+        return by < time_point::max() - when ? when + by : time_point::max();
+    }
+
     deadline_rule rule_;
     time_point shared_ = time_point::max();
     time_point until_ = time_point::max();

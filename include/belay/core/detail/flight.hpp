@@ -59,7 +59,20 @@ struct asked_handler final : async_handler<E> {
     {
         return dispatch.ask(handler, info);
     }
-    void start(const E&, reply<E>) override {}
+    // For whoever calls it elsewhere than in its chain.
+    void start(const E& event, reply<E> answer) override
+    {
+        try {
+            if constexpr (std::is_void_v<std::invoke_result_t<Handler&, const E&>>) {
+                handler(event);
+                answer();
+            } else {
+                answer(handler(event));
+            }
+        } catch (...) {
+            answer.fail(errc::threw, message_of(std::current_exception()));
+        }
+    }
     Handler handler;
 };
 
@@ -229,15 +242,37 @@ public:
     }
 
     const handler_info& info() const noexcept override { return handler_->info; }
-    time_point deadline() const noexcept override { return deadline_; }
+
+    time_point deadline() const noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        return turn_awaited_since_ ? time_point::max() : deadline_;
+    }
+
+    void await_turn() noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        if (!turn_awaited_since_) turn_awaited_since_ = clock_.now();
+    }
+
+    bool begin() noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        if (state_ == state::closed || said_) return false;
+        if (turn_awaited_since_) {
+            end_wait(clock_.now());
+            tell();
+        }
+        return true;
+    }
 
     // On the strand of the dispatch from here on.
 
-    // False if the answer is there already; else its arrival will be announced.
+    // False if there is news already; else it will be announced.
     bool await() noexcept
     {
         const std::lock_guard lock(mutex_);
-        if (said_) return false;
+        if (said_ || waited_) return false;
         state_ = state::waiting;
         return true;
     }
@@ -246,6 +281,19 @@ public:
     {
         const std::lock_guard lock(mutex_);
         return said_.has_value();
+    }
+
+    bool awaits_turn() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return turn_awaited_since_.has_value();
+    }
+
+    // How long it had to wait for its turn, once that has come; says it once.
+    std::optional<time_point::duration> take_waited() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(waited_, std::nullopt);
     }
 
     // Nothing that is said from now on counts. Whether it had been answered.
@@ -270,8 +318,20 @@ private:
         if (state_ == state::closed || (said_ && !overrule)) return;
         said_.emplace(std::move(what));
         answered_at_ = clock_.now();
+        if (turn_awaited_since_) end_wait(answered_at_);
+        tell();
+    }
+
+    void end_wait(time_point now) noexcept
+    {
+        waited_ = now - *std::exchange(turn_awaited_since_, std::nullopt);
+        if (deadline_ != time_point::max()) deadline_ += *waited_;
+    }
+
+    // Still under the lock: the dispatch closes its calls before its executor can go.
+    void tell() noexcept
+    {
         if (state_ != state::waiting) return;
-        // Still under the lock: the dispatch closes its calls before its executor can go.
         if (auto owner = owner_.lock()) owner->announce();
     }
 
@@ -282,7 +342,9 @@ private:
     const std::weak_ptr<flight<E>> owner_;
     const std::shared_ptr<const entry> handler_;
     const std::shared_ptr<const E> event_;
-    const time_point deadline_;
+    time_point deadline_;
+    std::optional<time_point> turn_awaited_since_;
+    std::optional<time_point::duration> waited_;
     clock& clock_;
     boost::asio::cancellation_signal stop_;
 };
@@ -303,7 +365,8 @@ struct flight_plan {
 //
 //     advancing    running_ is null, or the call whose handler is being started or concluded
 //     waiting      idle_; running_ is the call, armed_for_ is the same call; the timer's handler
-//                  owns the dispatch, and the call has promised to announce its answer
+//                  owns the dispatch, and the call has promised to announce its answer, and that
+//                  its turn has come
 //     over         running_ is null, the completion handler is gone
 //
 // resume() takes it from waiting to advancing, whoever calls it and however often.
@@ -378,7 +441,9 @@ private:
         void operator()(boost::system::error_code ec)
         {
             const auto self = std::move(owner);
-            if (!ec) self->resume();
+            if (ec) return;
+            if (self->armed_for_ == waited) self->armed_for_.reset();
+            self->resume();
         }
         executor_type get_executor() const noexcept { return strand; }
 
@@ -478,6 +543,10 @@ private:
         now_ = plan_.time.now();
         const auto call = running_;
         const auto& info = call->info();
+        if (const auto waited = call->take_waited()) {
+            fsm_.waited(*waited);
+            folding_.begin();
+        }
         if (fsm_.cancelled()) {
             abandon();
             folding_.interrupt(info);
@@ -495,6 +564,8 @@ private:
                 if (why.message.empty()) why.message = make_error_code(why.code).message();
                 fsm_.settled(folding_.fail({why.code, info, std::move(why.message)}, info));
             }
+        } else if (call->awaits_turn()) {
+            return false;
         } else if (auto why = late(*now_, info)) {
             abandon();
             fsm_.settled(folding_.fail(*std::move(why), info));
@@ -522,9 +593,12 @@ private:
     void arm()
     {
         if (!timer_) timer_ = plan_.time.make_timer(plan_.executor);
-        if (armed_for_ == running_) return;
+        const auto until = running_->awaits_turn() ? clock::time_point::max() : fsm_.until();
+        if (armed_for_ == running_ && armed_until_ == until) return;
+        if (armed_for_ == running_) timer_->cancel();
         armed_for_ = running_;
-        timer_->async_wait(fsm_.until(), timer_handler(this->shared_from_this(), running_));
+        armed_until_ = until;
+        timer_->async_wait(until, timer_handler(this->shared_from_this(), running_));
     }
 
     void skip_the_rest()
@@ -578,6 +652,7 @@ private:
     std::atomic<bool> cancelled_{false};
     std::shared_ptr<pending_call<E>> running_;
     std::shared_ptr<pending_call<E>> armed_for_;
+    clock::time_point armed_until_{};
     std::unique_ptr<clock::timer> timer_;
     bool idle_ = false;
 };

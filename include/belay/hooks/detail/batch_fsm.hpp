@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
+#include <utility>
 #include <vector>
 
 namespace belay::hooks::detail {
@@ -28,84 +30,90 @@ public:
         : free_chains_(std::max<std::size_t>(chains_at_once, 1)),
           free_tools_(std::max<std::size_t>(tools_at_once, 1))
     {
+        calls_.reserve(offered.size());
         for (const bool one : offered) calls_.push_back(one ? at::start : at::end);
+        to_ask_ = start_from(0);
     }
 
     step next()
     {
         if (cancelled_) return {act::done, 0};
-        if (any(at::start) && free_chains_ != 0) {
+        if (to_ask_ != calls_.size() && free_chains_ != 0) {
             --free_chains_;
-            return go(at::start, at::hooks_before, act::ask_hooks);
+            ++chains_;
+            const auto call = std::exchange(to_ask_, start_from(to_ask_ + 1));
+            return {act::ask_hooks, call};
         }
         // No permission is asked before the hooks of all calls have ended.
-        if (any(at::start) || any(at::hooks_before)) return {act::wait, 0};
+        if (to_ask_ != calls_.size() || chains_ != 0) return {act::wait, 0};
 
-        if (any(at::permitted)) return go(at::permitted, at::tool, act::run_tool);
-        if (any(at::has_result)) return go(at::has_result, at::hooks_after, act::tell_hooks);
-        const auto ready = std::ranges::find_if(
-            calls_, [](at one) { return one == at::passed || one == at::replaced; });
-        if (ready != calls_.end() && free_tools_ != 0) {
+        if (!permitted_.empty()) return {act::run_tool, take(permitted_)};
+        if (!have_results_.empty()) return {act::tell_hooks, take(have_results_)};
+        while (to_run_ != calls_.size() && calls_[to_run_] == at::end) ++to_run_;
+        if (to_run_ != calls_.size() && free_tools_ != 0) {
             --free_tools_;
-            return *ready == at::passed ? go(at::passed, at::permission, act::ask_permission)
-                                        : go(at::replaced, at::hooks_after, act::tell_hooks);
+            ++tools_;
+            const auto call = to_run_++;
+            return {calls_[call] == at::passed ? act::ask_permission : act::tell_hooks, call};
         }
-        const bool all_over = std::ranges::all_of(calls_, [](at one) { return one == at::end; });
+        const bool all_over = to_run_ == calls_.size() && tools_ == 0;
         return {all_over ? act::done : act::wait, 0};
     }
 
     void hooks_said(std::size_t call, verdict what) noexcept
     {
         ++free_chains_;
+        --chains_;
         calls_[call] = what == verdict::proceed   ? at::passed
                        : what == verdict::replace ? at::replaced
                                                   : at::end;
     }
 
-    void permission_said(std::size_t call, bool granted) noexcept
+    void permission_said(std::size_t call, bool granted)
     {
-        calls_[call] = granted ? at::permitted : at::end;
-        if (!granted) ++free_tools_;
+        granted ? permitted_.push_back(call) : leave();
     }
 
-    void tool_ended(std::size_t call) noexcept { calls_[call] = at::has_result; }
+    void tool_ended(std::size_t call) { have_results_.push_back(call); }
 
-    void hooks_told(std::size_t call) noexcept
-    {
-        ++free_tools_;
-        calls_[call] = at::end;
-    }
+    void hooks_told() noexcept { leave(); }
 
     // Nothing else is to be done.
     void cancel() noexcept { cancelled_ = true; }
 
 private:
-    enum class at : unsigned char {
-        start,
-        hooks_before,
-        passed,
-        replaced,
-        permission,
-        permitted,
-        tool,
-        has_result,
-        hooks_after,
-        end,
-    };
+    // A call by what its first hooks said.
+    enum class at : unsigned char { start, passed, replaced, end };
 
-    bool any(at where) const noexcept { return std::ranges::find(calls_, where) != calls_.end(); }
-
-    // The first call that is there.
-    step go(at from, at to, act what) noexcept
+    // The first call from `call` on whose hooks are to be asked.
+    std::size_t start_from(std::size_t call) const noexcept
     {
-        const auto one = std::ranges::find(calls_, from);
-        *one = to;
-        return {what, static_cast<std::size_t>(one - calls_.begin())};
+        while (call != calls_.size() && calls_[call] != at::start) ++call;
+        return call;
+    }
+
+    static std::size_t take(std::deque<std::size_t>& from)
+    {
+        const auto call = from.front();
+        from.pop_front();
+        return call;
+    }
+
+    void leave() noexcept
+    {
+        ++free_tools_;
+        --tools_;
     }
 
     std::vector<at> calls_;
+    std::size_t to_ask_ = 0;  // the first whose hooks have not been asked
+    std::size_t to_run_ = 0;  // from here on nobody has asked for permission
+    std::size_t chains_ = 0;  // whose first hooks are at work
     std::size_t free_chains_;
-    std::size_t free_tools_;  // a call holds one from its permission to the end of its hooks
+    std::size_t tools_ = 0;  // from their permission to the end of their hooks
+    std::size_t free_tools_;
+    std::deque<std::size_t> permitted_;
+    std::deque<std::size_t> have_results_;
     bool cancelled_ = false;
 };
 

@@ -14,9 +14,11 @@
 #include <belay/hooks/tool.hpp>
 #include <belay/hooks/tool_events.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,9 +42,9 @@ public:
     BELAY_DECL void start();
     BELAY_DECL void cancel(error_code why) override;
 
-    // A host function's answer, on the executor.
-    BELAY_DECL void answered(std::size_t call, permission said, clock::time_point when);
-    BELAY_DECL void answered(std::size_t call, tool_result said, clock::time_point when);
+    // A host function's answer, and how long it took, on the executor.
+    BELAY_DECL void answered(std::size_t call, permission said, clock::time_point::duration);
+    BELAY_DECL void answered(std::size_t call, tool_result said, clock::time_point::duration took);
 
 private:
     friend loop_guard<batch_op>;
@@ -52,14 +54,14 @@ private:
         boost::asio::cancellation_signal stop;  // of a chain
         std::shared_ptr<const tool_call> call;  // as the host's functions see it
         std::shared_ptr<pending_host_call> host_call;
-        clock::time_point began{};
     };
 
     BELAY_DECL void advance();
     BELAY_DECL void ask_hooks(std::size_t call);
     BELAY_DECL void hooks_said(std::size_t call, error_code ec, pre_tool_use::outcome said);
     template <class T>
-    void call_host(std::size_t call, const host_function<T>& function, const char* if_absent);
+    void call_host(std::size_t call, const host_function<T>& function,
+                   const boost::asio::any_io_executor& pool, const char* if_absent);
     BELAY_DECL void ask_permission(std::size_t call);
     BELAY_DECL void run_tool(std::size_t call);
     BELAY_DECL void tell_hooks(std::size_t call);
@@ -74,7 +76,7 @@ private:
     tool_host host_;
     const handler_ptr handler_;
     std::vector<call_record> records_;
-    std::vector<at_work> at_work_;
+    std::map<std::size_t, at_work> at_work_;  // of the calls for which something is
     batch_fsm fsm_;
     std::unique_ptr<clock::timer> timer_;
 };

@@ -6,10 +6,13 @@
 #include <belay/config.hpp>
 #include <belay/core/any_handler.hpp>
 #include <belay/core/async_chain.hpp>
+#include <belay/core/detail/pool_handler.hpp>
 #include <belay/core/event.hpp>
 #include <belay/core/observer_group.hpp>
 #include <belay/core/observers.hpp>
 #include <belay/hooks/phase.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
 
 #include <concepts>
 #include <functional>
@@ -72,7 +75,19 @@ using hookable_events = decltype(std::tuple_cat(std::declval<phase_events>(),
 
 class hook_set final : public hook_lines<hookable_events> {
 public:
-    using hook_lines::hook_lines;
+    // Functions that answer at once are called on `pool`, if there is one.
+    hook_set(const observer_group& group, trace_sink* trace, boost::asio::any_io_executor pool)
+        : hook_lines(group, trace), pool_(std::move(pool))
+    {}
+
+    template <class E>
+    handler_id add(handler_info info, const any_handler<E>& handler)
+    {
+        return hooks_of<E>().add(std::move(info), belay::detail::on_pool(pool_, handler));
+    }
+
+private:
+    const boost::asio::any_io_executor pool_;
 };
 
 // A hook that all sets of a configuration share, or that an extension registered: how it gets into a
@@ -87,7 +102,7 @@ struct shared_hook {
         any_handler<E> shared(std::move(handler));
         if (!shared) return {};
         return {[info = std::move(info), shared = std::move(shared)](hook_set& set) {
-                    return set.hooks_of<E>().add(info, shared);
+                    return set.add(info, shared);
                 },
                 [](hook_set& set, handler_id id) { return set.hooks_of<E>().remove(id); }};
     }

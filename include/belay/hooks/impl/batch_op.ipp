@@ -30,24 +30,15 @@ public:
           what_(std::move(what))
     {}
 
-    // What it throws is a failure, also if it has answered before; one that is absent has failed.
-    void start(const std::shared_ptr<batch_call>& self, const char* if_absent)
+    // Here, or on `pool` if it may block there; one that is absent has failed.
+    void start(const std::shared_ptr<batch_call>& self, const boost::asio::any_io_executor& pool,
+               const char* if_absent)
     {
-        if (!function_) {
-            answer(failure_of(if_absent));
-        } else {
-            try {
-                function_(*what_, host_reply<T>(self));
-            } catch (...) {
-                auto failed = failure_of(belay::detail::message_of(std::current_exception()));
-                const std::lock_guard lock(mutex_);
-                said_.emplace(std::move(failed));
-                when_ = time_.now();
-            }
-        }
-        const std::lock_guard lock(mutex_);
-        starting_ = false;
-        send();
+        if (!function_) return answer(failure_of(if_absent));
+        host_reply<T> reply(self);
+        if (!pool || !function_.immediate()) return call(std::move(reply));
+        boost::asio::post(
+            pool, [self, reply = std::move(reply)]() mutable { self->call(std::move(reply)); });
     }
 
     void answer(T what) noexcept override
@@ -55,7 +46,7 @@ public:
         const std::lock_guard lock(mutex_);
         if (said_ || !owner_) return;
         said_.emplace(std::move(what));
-        when_ = time_.now();
+        ended_ = time_.now();
         send();
     }
 
@@ -79,6 +70,28 @@ public:
     }
 
 private:
+    // What it throws is a failure, also if it has answered before.
+    void call(host_reply<T> reply)
+    {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!owner_) return;  // nobody waits for it any more
+            calling_ = true;
+            began_ = time_.now();
+        }
+        try {
+            function_(*what_, std::move(reply));
+        } catch (...) {
+            auto failed = failure_of(belay::detail::message_of(std::current_exception()));
+            const std::lock_guard lock(mutex_);
+            said_.emplace(std::move(failed));
+            ended_ = time_.now();
+        }
+        const std::lock_guard lock(mutex_);
+        calling_ = false;
+        send();
+    }
+
     static T failure_of(const std::string& message)
     {
         if constexpr (std::is_same_v<T, tool_result>) {
@@ -91,17 +104,19 @@ private:
     // Under the lock: the batch closes its calls before its executor can go.
     void send() noexcept
     {
-        if (starting_ || !said_ || !owner_) return;
+        if (calling_ || !said_ || !owner_) return;
         boost::asio::post(executor_, [owner = std::exchange(owner_, nullptr), call = call_,
-                                      when = when_, said = std::move(*said_)]() mutable {
-            owner->answered(call, std::move(said), when);
+                                      took = ended_ - began_.value_or(ended_),
+                                      said = std::move(*said_)]() mutable {
+            owner->answered(call, std::move(said), took);
         });
     }
 
     std::mutex mutex_;
-    bool starting_ = true;
+    bool calling_ = false;
     std::optional<T> said_;
-    clock::time_point when_{};
+    std::optional<clock::time_point> began_;
+    clock::time_point ended_{};
     std::shared_ptr<batch_op> owner_;  // until the answer is on its way, or nobody wants it
     const boost::asio::any_io_executor executor_;
     clock& time_;
@@ -125,7 +140,6 @@ BELAY_DECL batch_op::batch_op(std::shared_ptr<session_state> session, std::vecto
       host_(std::move(host)),
       handler_(std::move(handler)),
       records_(calls.size()),
-      at_work_(calls.size()),
       fsm_(which_are_offered(session_->fsm, calls), host_.chains_at_once, host_.tools_at_once)
 {
     for (std::size_t i = 0; i != calls.size(); ++i) {
@@ -188,6 +202,7 @@ BELAY_DECL void batch_op::hooks_said(std::size_t call, error_code ec, pre_tool_u
 {
     if (!handler_->pending()) return;
     if (ec) return session_->fail_operation(ec);
+    at_work_.erase(call);
     auto& record = records_[call];
     log_failures<pre_tool_use>(
         session_->host->options.log, said, [&] { return occasion(call); }, "blocked");
@@ -208,7 +223,8 @@ BELAY_DECL void batch_op::hooks_said(std::size_t call, error_code ec, pre_tool_u
 }
 
 template <class T>
-void batch_op::call_host(std::size_t call, const host_function<T>& function, const char* if_absent)
+void batch_op::call_host(std::size_t call, const host_function<T>& function,
+                         const boost::asio::any_io_executor& pool, const char* if_absent)
 {
     const auto& host = *session_->host;
     auto& work = at_work_[call];
@@ -216,19 +232,22 @@ void batch_op::call_host(std::size_t call, const host_function<T>& function, con
     const auto pending = std::make_shared<batch_call<T>>(shared_from_this(), host.executor,
                                                          host.time, call, function, work.call);
     work.host_call = pending;
-    pending->start(pending, if_absent);
+    pending->start(pending, pool, if_absent);
 }
 
 BELAY_DECL void batch_op::ask_permission(std::size_t call)
 {
-    call_host(call, host_.permit, "the host has none");
+    call_host(call, host_.permit, {}, "the host has none");
 }
 
-BELAY_DECL void batch_op::answered(std::size_t call, permission said, clock::time_point)
+BELAY_DECL void batch_op::answered(std::size_t call, permission said, clock::time_point::duration)
 {
     if (!handler_->pending()) return;
     at_work_[call].host_call.reset();
-    if (!said.granted) refuse(call, call_fate::denied, said.reason);
+    if (!said.granted) {
+        at_work_.erase(call);
+        refuse(call, call_fate::denied, said.reason);
+    }
     fsm_.permission_said(call, said.granted);
     advance();
 }
@@ -236,16 +255,16 @@ BELAY_DECL void batch_op::answered(std::size_t call, permission said, clock::tim
 BELAY_DECL void batch_op::run_tool(std::size_t call)
 {
     records_[call].fate = call_fate::ran;
-    at_work_[call].began = session_->host->time.now();
-    call_host(call, host_.run, "the host runs no tools");
+    call_host(call, host_.run, session_->host->options.pool, "the host runs no tools");
 }
 
-BELAY_DECL void batch_op::answered(std::size_t call, tool_result said, clock::time_point when)
+BELAY_DECL void batch_op::answered(std::size_t call, tool_result said,
+                                   clock::time_point::duration took)
 {
     if (!handler_->pending()) return;
     at_work_[call].host_call.reset();
     records_[call].result = std::move(said);
-    records_[call].duration = when - at_work_[call].began;
+    records_[call].duration = took;
     fsm_.tool_ended(call);
     advance();
 }
@@ -267,11 +286,12 @@ BELAY_DECL void batch_op::hooks_told(std::size_t call, error_code ec, post_tool_
 {
     if (!handler_->pending()) return;
     if (ec) return session_->fail_operation(ec);
+    at_work_.erase(call);
     log_failures<post_tool_use>(
         session_->host->options.log, said, [&] { return occasion(call); }, "patches_dropped");
     if (said.result) records_[call].result = *said.result;
     records_[call].after = std::move(said);
-    fsm_.hooks_told(call);
+    fsm_.hooks_told();
     advance();
 }
 
@@ -298,8 +318,8 @@ BELAY_DECL void batch_op::drop() noexcept
 
 BELAY_DECL void batch_op::stop_everything(bool tell) noexcept
 {
-    for (auto& one : at_work_) {
-        if (const auto call = std::exchange(one.host_call, nullptr)) call->close(tell);
+    for (auto& [call, one] : at_work_) {
+        if (const auto running = std::exchange(one.host_call, nullptr)) running->close(tell);
         if (tell) one.stop.emit(boost::asio::cancellation_type::terminal);
     }
 }

@@ -34,7 +34,7 @@ BELAY_DECL registry_state::~registry_state()
 
 BELAY_DECL std::shared_ptr<hook_set> registry_state::bare_set() const
 {
-    return std::make_shared<hook_set>(observing, options.trace);
+    return std::make_shared<hook_set>(observing, options.trace, options.pool);
 }
 
 BELAY_DECL checked<void> registry_state::use(std::shared_ptr<const config> configuration)
@@ -130,8 +130,7 @@ BELAY_DECL std::shared_ptr<hook_set> registry_state::set_for(session_options& wh
     auto made = make_set(entries_);
     const auto add = [&]<class E>(const any_handler<E>& own, std::string name) {
         if (!own) return;
-        made->template hooks_of<E>().add({.name = std::move(name), .from = origin::conversation},
-                                         own);
+        made->add(handler_info{.name = std::move(name), .from = origin::conversation}, own);
     };
     add(prepare, "prepare_turn");
     add(before_end, "before_turn_ends");
