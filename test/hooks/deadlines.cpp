@@ -329,3 +329,52 @@ BOOST_AUTO_TEST_CASE(they_have_no_deadline)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(turns)
+
+BOOST_AUTO_TEST_CASE(a_call_that_waits_for_its_place_in_the_batch_is_not_charged_for_it)
+{
+    host h;
+    slow_hooks<pre_tool_use> slow;
+    slow.add(h.hooks, "slow", 10s);
+    auto s = h.open_in_turn();
+    auto host_part = obliging();
+    host_part.chains_at_once = 1;
+    model_reply reply;
+    for (int i = 0; i != 20; ++i) reply.calls.push_back({"c" + std::to_string(i), "bash", {}});
+    auto running = h.start(s.async_run_tools(reply, host_part));
+    for (std::size_t i = 0; i != 20;
+         ++i) {  // 180 s in all, and 60 s is what the hooks of a call have
+        BOOST_REQUIRE(slow.owed.size() == i + 1);
+        h.pass(9s);
+        slow.owed[i]();
+        h.drain();
+    }
+    BOOST_REQUIRE(host::is_done(running));
+    for (const auto& one : std::get<1>(running.get())) BOOST_TEST(one.before->ignored.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_waits_for_its_place_in_the_batch_is_not_charged_for_it)
+{
+    host h;
+    registry hooks(h.io.get_executor());  // real programs, and the real time
+    const executable_spec sleeper{
+        .phase = "pre_tool_use",
+        .argv = {"/bin/sh", "-c", "sleep 0.6; echo '{\"power\":\"observe\"}'"},
+        .timeout = 2s};
+    hooks.on_executable(sleeper, "sleeper").value();
+    auto s = hooks.create_session({.id = "s-1"}).value();
+    h.finish(s.async_start(session_start::cause::start));
+    h.begin(s, "go");
+    auto host_part = obliging();
+    host_part.chains_at_once = 1;
+    model_reply reply;
+    for (int i = 0; i != 5; ++i) reply.calls.push_back({"c" + std::to_string(i), "bash", {}});
+    auto running = host::launch(s.async_run_tools(reply, host_part));
+    h.wait(running);
+    const auto records = std::get<1>(running.get());
+    BOOST_REQUIRE(records.size() == 5u);
+    for (const auto& one : records) BOOST_TEST(one.before->ignored.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -543,6 +543,42 @@ BOOST_AUTO_TEST_CASE(the_duration_is_that_of_the_tool)
     BOOST_TEST(after.value().duration.count() == 1500.0);
 }
 
+BOOST_AUTO_TEST_CASE(tools_that_answer_at_once_leave_the_executor_to_others_now_and_then)
+{
+    host h;
+    auto s = h.open_in_turn();
+    diary d;
+    auto with = d.host();
+    with.run = [&](const tool_call& one) {
+        boost::asio::post(h.io, [&] { d.lines.push_back("somebody else"); });
+        h.time.advance(1ms);
+        d.lines.push_back("run " + one.id);
+        return text_result("done");
+    };
+    run(h, s, {call("c1"), call("c2")}, with);
+    BOOST_TEST(d.lines == (names{"permit c1 ls", "run c1", "somebody else", "permit c2 ls",
+                                 "run c2", "somebody else"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_its_own_tool_cancels_ends_there)
+{
+    host h;
+    auto s = h.open_in_turn();
+    diary d;
+    d.watch(h.hooks);
+    auto with = d.host();
+    with.run = [&](const tool_call& one) {
+        d.lines.push_back("run " + one.id);
+        s.cancel_turn();
+        return text_result("done");
+    };
+    auto [ec, records] = h.finish(s.async_run_tools({.calls = {call("c1"), call("c2")}}, with));
+    BOOST_TEST((ec == errc::cancelled));
+    BOOST_TEST(d.lines == (names{"pre c1", "pre c2", "permit c1 ls", "run c1"}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_that_is_cancelled_waits_for_no_hook)
 {
     host h;

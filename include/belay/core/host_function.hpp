@@ -128,8 +128,11 @@ public:
 
     explicit operator bool() const noexcept { return function_ != nullptr; }
 
-    /// Whether it is there and returns its answer, so that whoever calls it has to wait for it.
+    /// Whether it is there and returns its answer: then it may be called without a reply.
     bool immediate() const noexcept { return function_ && function_->immediate; }
+
+    /// What it throws passes through. Only if it is `immediate`.
+    T operator()(const Asked& asked) const { return function_->ask(asked); }
 
     /// What it throws passes through. If it has answered before it throws, the one who asks says which
     /// of both counts: the exception, but for the answer of a model, which is to be paid for.
@@ -142,6 +145,7 @@ private:
     struct base {
         explicit base(bool answers_at_once) noexcept : immediate(answers_at_once) {}
         virtual ~base() = default;
+        virtual T ask(const Asked& asked) = 0;  // if it is immediate
         virtual void start(const Asked& asked, host_reply<T> reply) = 0;
 
         const bool immediate;
@@ -154,6 +158,15 @@ private:
             : base(detail::returns_at_once<F, T, Asked> && !detail::takes_reply<F, T, Asked>),
               function(std::forward<G>(g))
         {}
+
+        T ask(const Asked& asked) override
+        {
+            if constexpr (detail::returns_at_once<F, T, Asked>) {
+                return function(asked);
+            } else {
+                throw std::logic_error("belay: this function of the host answers later");
+            }
+        }
 
         void start(const Asked& asked, host_reply<T> reply) override
         {

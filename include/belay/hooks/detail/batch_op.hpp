@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belay::hooks::detail {
@@ -42,9 +43,13 @@ public:
     BELAY_DECL void start();
     BELAY_DECL void cancel(error_code why) override;
 
-    // A host function's answer, and how long it took, on the executor.
-    BELAY_DECL void answered(std::size_t call, permission said, clock::time_point::duration);
-    BELAY_DECL void answered(std::size_t call, tool_result said, clock::time_point::duration took);
+    // The answer of a function of the host that has been waited for, on the executor.
+    template <class T>
+    void answered(std::size_t call, T said, clock::time_point::duration took)
+    {
+        take(call, std::move(said), took);
+        advance();
+    }
 
 private:
     friend loop_guard<batch_op>;
@@ -61,7 +66,9 @@ private:
     BELAY_DECL void hooks_said(std::size_t call, error_code ec, pre_tool_use::outcome said);
     template <class T>
     void call_host(std::size_t call, const host_function<T>& function,
-                   const boost::asio::any_io_executor& pool, const char* if_absent);
+                   const boost::asio::any_io_executor& pool);
+    BELAY_DECL void take(std::size_t call, permission said, clock::time_point::duration took);
+    BELAY_DECL void take(std::size_t call, tool_result said, clock::time_point::duration took);
     BELAY_DECL void ask_permission(std::size_t call);
     BELAY_DECL void run_tool(std::size_t call);
     BELAY_DECL void tell_hooks(std::size_t call);

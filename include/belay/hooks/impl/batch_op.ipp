@@ -6,6 +6,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/post.hpp>
 
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -15,8 +16,30 @@
 
 namespace belay::hooks::detail {
 
-// A call of the permission check or of the tool, from its start to its answer. It may outlive the
-// batch, and keeps alive what the function may still touch: itself, and what it was called with.
+template <class T>
+T failure_of(const std::string& message)
+{
+    if constexpr (std::is_same_v<T, tool_result>) {
+        return text_result(message, true);
+    } else {
+        return T::deny("Permission check failed: " + message);
+    }
+}
+
+// What a function that answers at once says; one that is absent has failed.
+template <class T>
+T ask_now(const host_function<T>& function, const tool_call& call, const char* if_absent)
+{
+    if (!function) return failure_of<T>(if_absent);
+    try {
+        return function(call);
+    } catch (...) {
+        return failure_of<T>(belay::detail::message_of(std::current_exception()));
+    }
+}
+
+// A call of the permission check or of the tool, from its start to its answer, if that comes later or
+// from elsewhere. It may outlive the batch, and keeps alive what the function may still touch: itself, and what it was called with.
 template <class T>
 class batch_call final : public host_call<T>, public pending_host_call {
 public:
@@ -30,11 +53,9 @@ public:
           what_(std::move(what))
     {}
 
-    // Here, or on `pool` if it may block there; one that is absent has failed.
-    void start(const std::shared_ptr<batch_call>& self, const boost::asio::any_io_executor& pool,
-               const char* if_absent)
+    // Here, or on `pool` if it may block there.
+    void start(const std::shared_ptr<batch_call>& self, const boost::asio::any_io_executor& pool)
     {
-        if (!function_) return answer(failure_of(if_absent));
         host_reply<T> reply(self);
         if (!pool || !function_.immediate()) return call(std::move(reply));
         boost::asio::post(
@@ -52,7 +73,7 @@ public:
 
     void fail(std::exception_ptr why) noexcept override
     {
-        answer(failure_of(belay::detail::message_of(std::move(why))));
+        answer(failure_of<T>(belay::detail::message_of(std::move(why))));
     }
 
     boost::asio::any_io_executor executor() const noexcept override { return executor_; }
@@ -82,7 +103,7 @@ private:
         try {
             function_(*what_, std::move(reply));
         } catch (...) {
-            auto failed = failure_of(belay::detail::message_of(std::current_exception()));
+            auto failed = failure_of<T>(belay::detail::message_of(std::current_exception()));
             const std::lock_guard lock(mutex_);
             said_.emplace(std::move(failed));
             ended_ = time_.now();
@@ -90,15 +111,6 @@ private:
         const std::lock_guard lock(mutex_);
         calling_ = false;
         send();
-    }
-
-    static T failure_of(const std::string& message)
-    {
-        if constexpr (std::is_same_v<T, tool_result>) {
-            return text_result(message, true);
-        } else {
-            return T::deny("Permission check failed: " + message);
-        }
     }
 
     // Under the lock: the batch closes its calls before its executor can go.
@@ -170,12 +182,22 @@ BELAY_DECL void batch_op::cancel(error_code why)
 
 BELAY_DECL void batch_op::advance()
 {
+    // Tools that answer at once are called one after another, but not for long: others want the
+    // executor, too.
+    constexpr std::chrono::milliseconds long_enough(1);
+    const auto& host = *session_->host;
+    std::optional<clock::time_point> until;
     for (;;) {
         const auto step = fsm_.next();
         switch (step.what) {
         case batch_fsm::act::ask_hooks: ask_hooks(step.call); break;
         case batch_fsm::act::ask_permission: ask_permission(step.call); break;
-        case batch_fsm::act::run_tool: run_tool(step.call); break;
+        case batch_fsm::act::run_tool:
+            if (!until) until = host.time.now() + long_enough;
+            run_tool(step.call);
+            if (host.time.now() < *until) break;
+            return boost::asio::post(host.executor,
+                                     [self = shared_from_this()] { self->advance(); });
         case batch_fsm::act::tell_hooks: tell_hooks(step.call); break;
         case batch_fsm::act::wait: return;
         case batch_fsm::act::done:
@@ -224,7 +246,7 @@ BELAY_DECL void batch_op::hooks_said(std::size_t call, error_code ec, pre_tool_u
 
 template <class T>
 void batch_op::call_host(std::size_t call, const host_function<T>& function,
-                         const boost::asio::any_io_executor& pool, const char* if_absent)
+                         const boost::asio::any_io_executor& pool)
 {
     const auto& host = *session_->host;
     auto& work = at_work_[call];
@@ -232,54 +254,58 @@ void batch_op::call_host(std::size_t call, const host_function<T>& function,
     const auto pending = std::make_shared<batch_call<T>>(shared_from_this(), host.executor,
                                                          host.time, call, function, work.call);
     work.host_call = pending;
-    pending->start(pending, pool, if_absent);
+    pending->start(pending, pool);
 }
 
 BELAY_DECL void batch_op::ask_permission(std::size_t call)
 {
-    call_host(call, host_.permit, {}, "the host has none");
+    if (host_.permit && !host_.permit.immediate()) return call_host(call, host_.permit, {});
+    take(call, ask_now(host_.permit, records_[call].call, "the host has none"), {});
 }
 
-BELAY_DECL void batch_op::answered(std::size_t call, permission said, clock::time_point::duration)
+BELAY_DECL void batch_op::take(std::size_t call, permission said, clock::time_point::duration)
 {
-    if (!handler_->pending()) return;
-    at_work_[call].host_call.reset();
-    if (!said.granted) {
-        at_work_.erase(call);
-        refuse(call, call_fate::denied, said.reason);
-    }
+    if (!handler_->pending()) return;  // it was cancelled
+    at_work_.erase(call);
+    if (!said.granted) refuse(call, call_fate::denied, said.reason);
     fsm_.permission_said(call, said.granted);
-    advance();
 }
 
 BELAY_DECL void batch_op::run_tool(std::size_t call)
 {
     records_[call].fate = call_fate::ran;
-    call_host(call, host_.run, session_->host->options.pool, "the host runs no tools");
+    const auto& pool = session_->host->options.pool;
+    if (host_.run && (pool || !host_.run.immediate())) return call_host(call, host_.run, pool);
+    const auto& time = session_->host->time;
+    const auto began = time.now();
+    auto said = ask_now(host_.run, records_[call].call, "the host runs no tools");
+    take(call, std::move(said), time.now() - began);
 }
 
-BELAY_DECL void batch_op::answered(std::size_t call, tool_result said,
-                                   clock::time_point::duration took)
+BELAY_DECL void batch_op::take(std::size_t call, tool_result said, clock::time_point::duration took)
 {
     if (!handler_->pending()) return;
-    at_work_[call].host_call.reset();
+    at_work_.erase(call);
     records_[call].result = std::move(said);
     records_[call].duration = took;
     fsm_.tool_ended(call);
-    advance();
 }
 
 BELAY_DECL void batch_op::tell_hooks(std::size_t call)
 {
-    const auto& record = records_[call];
+    auto& record = records_[call];
+    auto& hooks = session_->hooks->hooks_of<post_tool_use>();
+    if (hooks.size() == 0) {
+        record.after.emplace();
+        return fsm_.hooks_told();
+    }
     post_tool_use event{record.call, record.result, record.duration, session_->fsm.who().id,
                         session_->fsm.who().workspace};
     auto done = [self = shared_from_this(), call](error_code ec, post_tool_use::outcome said) {
         self->hooks_told(call, ec, std::move(said));
     };
-    session_->hooks->hooks_of<post_tool_use>().async_dispatch(
-        std::move(event),
-        boost::asio::bind_cancellation_slot(at_work_[call].stop.slot(), std::move(done)));
+    hooks.async_dispatch(std::move(event), boost::asio::bind_cancellation_slot(
+                                               at_work_[call].stop.slot(), std::move(done)));
 }
 
 BELAY_DECL void batch_op::hooks_told(std::size_t call, error_code ec, post_tool_use::outcome said)
