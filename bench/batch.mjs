@@ -1,6 +1,7 @@
 // Node's side of batch.cpp: the same batch as an agent written in it runs one. The hooks of up to 64 calls
 // at a time, each awaited; then, call by call, the permission check and the tool.
 
+import { spawn } from "node:child_process";
 import readline from "node:readline";
 
 const atOnce = 64;
@@ -22,7 +23,39 @@ const hooks = Array.from({ length: 4 }, (_, i) => guard(`rm -rf /home/${i}`));
 const permit = async () => ({ granted: true });
 const run = async (call) => ({ content: [{ type: "text", text: `ran ${call.id}` }], isError: false });
 
-async function askHooks(record) {
+// A program that lives on: a JSON line for each event, a JSON line for each answer.
+class Worker {
+    constructor(path) {
+        this.child = spawn(path, { stdio: ["pipe", "pipe", "inherit"] });
+        this.waiting = new Map();
+        this.last = 0;
+        let rest = "";
+        this.child.stdout.setEncoding("utf8");
+        this.child.stdout.on("data", (text) => {
+            const lines = (rest + text).split("\n");
+            rest = lines.pop();
+            for (const line of lines) {
+                const answer = JSON.parse(line);
+                const settle = this.waiting.get(answer.id);
+                this.waiting.delete(answer.id);
+                settle(answer.result);
+            }
+        });
+    }
+
+    ask(event) {
+        return new Promise((settle) => {
+            const id = ++this.last;
+            this.waiting.set(id, settle);
+            this.child.stdin.write(`${JSON.stringify({ id, event })}\n`);
+        });
+    }
+}
+
+const programs = process.argv[2];
+let worker;
+
+async function askHooks(record, withWorker) {
     const event = { call: record.call, sessionId: "bench", workspace: "/nest" };
     const outcome = { block: undefined, changedBy: [], ignored: [] };
     for (const hook of hooks) {
@@ -32,14 +65,23 @@ async function askHooks(record) {
             break;
         }
     }
+    if (outcome.block === undefined && withWorker) {
+        const said = await worker.ask({
+            type: "pre_tool_use",
+            toolCall: event.call,
+            sessionId: event.sessionId,
+            workspace: event.workspace,
+        });
+        if (said.power !== "observe") outcome.block = said.reason;
+    }
     record.before = outcome;
 }
 
-async function runTools(calls) {
+async function runTools(calls, withWorker) {
     const records = calls.map((call) => ({ call, fate: "ran" }));
     let next = 0;
     const chain = async () => {
-        while (next < records.length) await askHooks(records[next++]);
+        while (next < records.length) await askHooks(records[next++], withWorker);
     };
     await Promise.all(Array.from({ length: atOnce }, chain));
     for (const record of records) {
@@ -55,11 +97,14 @@ async function runTools(calls) {
 }
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
-    const count = Number(line.split(" ")[1]);
-    const calls = batchOf(count);
+    const [, count] = line.split(" ");
+    const withWorker = line.includes("worker");
+    if (withWorker) worker ??= new Worker(`${programs}/batch_worker`);
+    const calls = batchOf(Number(count));
     const start = process.hrtime.bigint();
-    const records = await runTools(calls);
+    const records = await runTools(calls, withWorker);
     const took = process.hrtime.bigint() - start;
     if (!records.every((one) => one.fate === "ran")) throw new Error("what is allowed is blocked");
     process.stdout.write(`${took}\n`);
 }
+worker?.child.stdin.end();
