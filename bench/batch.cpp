@@ -104,16 +104,16 @@ public:
         if (!session_) begin();
         const auto count = reply.calls.size();
         const auto began = steady_clock::now();
-        belay::error_code failed;
+        std::optional<belay::error_code> ended;
         session_->async_run_tools(
             std::move(reply), std::move(host),
             [&](belay::error_code ec, std::vector<hooks::call_record> records) {
-                failed = ec;
+                ended = ec;
                 records_ = std::move(records);
             });
-        go();
+        while (!ended) io_.run_one();  // a worker keeps the loop at work for as long as it lives
         const auto took = steady_clock::now() - began;
-        if (failed) throw std::runtime_error(failed.message());
+        if (*ended) throw std::runtime_error(ended->message());
         if (records_.size() != count) throw std::runtime_error("not all calls have a record");
         for (const auto& one : records_) {
             if (one.fate != hooks::call_fate::ran || one.result.is_error)
@@ -133,16 +133,12 @@ private:
         session_.emplace(registry_.create_session({.id = "bench", .workspace = "/nest"}).value());
         session_->async_start(hooks::session_start::cause::start,
                               [](belay::error_code, hooks::session_start::outcome) {});
-        go();
+        io_.run();
         session_->async_begin_turn("go", {"model", {}, {"bash"}},
                                    [](belay::error_code, hooks::pre_turn::outcome) {});
-        go();
-    }
-
-    void go()
-    {
         io_.restart();
         io_.run();
+        io_.restart();
     }
 
     asio::io_context io_{1};
