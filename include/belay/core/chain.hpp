@@ -86,13 +86,12 @@ public:
     /// Asks every handler until one decides.
     outcome_of<E> dispatch(const E& event)
     {
-        if (trace_ != nullptr || dead_ != 0) [[unlikely]]
-            return ask(event, [this](auto& folding, const E& e) { ask_listed(folding, e); });
-        if (index_.trivial())
-            return ask(event, [this](auto& folding, const E&) { ask_all(folding); });
+        if (trace_ != nullptr || dead_ != 0 || in_flight_ != 0) [[unlikely]]
+            return ask_listed(event);
+        if (index_.trivial()) return ask_all(event);
         const auto subject = detail::subject_of(event);
         if (index_.none_for(subject)) return detail::folding<E>(event, nullptr).finish();
-        return ask(event, [this, subject](auto& folding, const E&) { ask_for(subject, folding); });
+        return ask_for(subject, event);
     }
 
 private:
@@ -104,8 +103,7 @@ private:
             : info(std::move(who)), only_for(std::move(which)), id(name)
         {}
         virtual ~entry() = default;
-        virtual flow ask(detail::folding<E>& dispatch) = 0;  // where nobody traces
-        virtual flow ask_traced(detail::folding<E>& dispatch) = 0;
+        virtual flow ask(detail::folding<E>& dispatch) = 0;
 
         handler_info info;
         const matcher only_for;
@@ -118,24 +116,41 @@ private:
         entry_of(handler_info who, matcher which, handler_id name, Handler h)
             : entry(std::move(who), std::move(which), name), handler(std::move(h))
         {}
+
+        static flow ask_untraced(entry& one, detail::folding<E>& dispatch)
+        {
+            auto& self = static_cast<entry_of&>(one);
+            return dispatch.ask_untraced(self.handler, self.info);
+        }
         flow ask(detail::folding<E>& dispatch) override
         {
-            return dispatch.ask_untraced(handler, this->info);
-        }
-        flow ask_traced(detail::folding<E>& dispatch) override
-        {
-            return dispatch.ask(handler, this->info);
+            return dispatch.traced() ? dispatch.ask_traced(handler, this->info)
+                                     : ask_untraced(*this, dispatch);
         }
 
         Handler handler;
     };
 
-    // A dispatch: while there is one, the list only grows at its end.
-    struct flight {
-        explicit flight(chain& owner) noexcept : chain_(owner) { ++chain_.in_flight_; }
+    // How an entry is asked where nobody traces, beside the pointer to it: a dispatch reads a plain
+    // array, and of the entry only its handler.
+    struct call {
+        flow (*ask_untraced)(entry&, detail::folding<E>&);
+        entry* who;
+
+        entry* operator->() const noexcept { return who; }
+        flow operator()(detail::folding<E>& dispatch) const { return ask_untraced(*who, dispatch); }
+    };
+
+    // A dispatch: while there is one, the lists only grow at their ends. `others` are in flight already.
+    class flight {
+    public:
+        flight(chain& owner, unsigned others) noexcept : chain_(owner), others_(others)
+        {
+            chain_.in_flight_ = others_ + 1;
+        }
         ~flight()
         {
-            --chain_.in_flight_;
+            chain_.in_flight_ = others_;
             if (chain_.dead_ != 0) chain_.tidy();
         }
         flight(const flight&) = delete;
@@ -143,6 +158,7 @@ private:
 
     private:
         chain& chain_;
+        const unsigned others_;
     };
 
     template <class Handler>
@@ -152,10 +168,11 @@ private:
         const auto id = static_cast<handler_id>(++last_id_);
         handlers_.push_back(std::make_unique<entry_of<Handler>>(
             std::move(info), std::move(only_for), id, std::move(handler)));
+        const call added{&entry_of<Handler>::ask_untraced, handlers_.back().get()};
         try {
-            index_.add(*handlers_.back());
+            index_.add(added);
         } catch (...) {
-            index_.remove(*handlers_.back());
+            index_.remove(added);
             handlers_.pop_back();
             throw;
         }
@@ -163,34 +180,34 @@ private:
         return id;
     }
 
-    template <class Ask>
-    BELAY_NOINLINE outcome_of<E> ask(const E& event, Ask how)
+    outcome_of<E> ask_all(const E& event)
     {
-        const flight here(*this);
-        detail::folding<E> folding(event, trace_);
-        how(folding, event);
+        const flight here(*this, 0);
+        detail::folding<E> folding(event, nullptr);
+        const auto& all = index_.others();
+        for (std::size_t i = 0, count = all.size(); i != count; ++i) {
+            if (all[i].handler(folding) == flow::stop) break;
+        }
         return std::move(folding).finish();
     }
 
-    void ask_all(detail::folding<E>& folding)
+    BELAY_NOINLINE outcome_of<E> ask_for(std::string_view subject, const E& event)
     {
-        for (std::size_t i = 0, count = handlers_.size(); i != count; ++i) {
-            if (handlers_[i]->ask(folding) == flow::stop) return;
-        }
-    }
-
-    void ask_for(std::string_view subject, detail::folding<E>& folding)
-    {
+        const flight here(*this, 0);
+        detail::folding<E> folding(event, nullptr);
         auto wanted = index_.find(subject);
-        while (auto* one = wanted.next()) {
-            if (one->ask(folding) == flow::stop) return;
+        while (const auto* one = wanted.next()) {
+            if ((*one)(folding) == flow::stop) break;
         }
+        return std::move(folding).finish();
     }
 
     // One after the other, with a look at each: some have been removed by a dispatch that this one is
     // nested in, or the trace is to hear also of those that are not asked.
-    void ask_listed(detail::folding<E>& folding, const E& event)
+    BELAY_NOINLINE outcome_of<E> ask_listed(const E& event)
     {
+        const flight here(*this, in_flight_);
+        detail::folding<E> folding(event, trace_);
         const auto started = now_;
         auto then = flow::proceed;
         for (std::size_t i = 0, count = handlers_.size(); i != count; ++i) {
@@ -198,11 +215,12 @@ private:
             if (one.removed <= started) continue;
             const bool matched = one.only_for.matches(detail::subject_of(event));
             if (matched && then == flow::proceed) {
-                then = one.ask_traced(folding);
+                then = one.ask(folding);
             } else {
                 folding.skip(one.info, matched);
             }
         }
+        return std::move(folding).finish();
     }
 
     // Destroys what was removed, once nobody is looking: one at a time, since a destructor may come
@@ -213,7 +231,7 @@ private:
             const auto found = std::ranges::find_if(
                 handlers_, [](const auto& one) { return one->removed != never; });
             const auto dead = std::move(*found);
-            index_.remove(*dead);
+            index_.remove({nullptr, dead.get()});
             handlers_.erase(found);
             --dead_;
             number();
@@ -228,7 +246,7 @@ private:
         }
     }
 
-    detail::subject_index<entry> index_;            // of all handlers_
+    detail::subject_index<call> index_;             // of all handlers_
     std::vector<std::unique_ptr<entry>> handlers_;  // entries stay where they are
     std::size_t dead_ = 0;                          // removed, and still in the list
     moment now_ = 0;                                // counts what was removed

@@ -143,7 +143,7 @@ public:
         while (const auto* handler = wanted.next()) {
             auto one = std::make_shared<one_flight>(
                 detail::flight_plan<E>{executor, group_.get_clock(), trace_, told, handlers,
-                                       handler},
+                                       *handler},
                 report, group_.state());
             one->enter();
             boost::asio::post(executor, [one = std::move(one)] { one->run(); });

@@ -128,7 +128,7 @@ public:
         matcher only_for;
         handler_id id;
     };
-    using cursor = typename subject_index<const entry>::cursor;
+    using cursor = typename subject_index<const entry*>::cursor;
 
     handler_list() = default;
     explicit handler_list(std::vector<entry> entries) : entries_(std::move(entries))
@@ -137,7 +137,7 @@ public:
         for (auto& one : entries_) {
             one.info.position = ++position;
             waits_ = waits_ || !one.handler->immediate();
-            index_.add(one);
+            index_.add(&one);
         }
     }
     handler_list(const handler_list&) = delete;
@@ -153,7 +153,7 @@ public:
 
 private:
     std::vector<entry> entries_;
-    subject_index<const entry> index_;
+    subject_index<const entry*> index_;
     bool waits_ = false;
 };
 
@@ -505,11 +505,12 @@ private:
     {
         if (plan_.only != nullptr) return std::exchange(only_, nullptr);
         const auto* found = wanted_.next();
-        if (found != nullptr && folding_.traced()) {
-            while (seen_ != found) folding_.skip((seen_++)->info, false);
+        if (found == nullptr) return nullptr;
+        if (folding_.traced()) {
+            while (seen_ != *found) folding_.skip((seen_++)->info, false);
             ++seen_;
         }
-        return found;
+        return *found;
     }
 
     void ask(const entry& one)

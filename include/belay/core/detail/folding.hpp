@@ -52,9 +52,9 @@ inline std::string message_of(std::exception_ptr thrown)
 template <class E>
 class folding {
 public:
-    folding(const E& event, trace_sink* trace) noexcept : event_(event), trace_(trace) {}
+    folding(const E& event, trace_sink* trace) noexcept : view_(&event), trace_(trace) {}
 
-    draft<E>& event() noexcept { return event_; }
+    draft<E>& event() { return opened().event; }
     bool traced() const noexcept { return trace_ != nullptr; }
 
     // Call a handler that answers at once. `late` is asked after its answer was found valid, and
@@ -74,6 +74,14 @@ public:
         return call<false>(handler, info, late);
     }
 
+    // The same where it is known that somebody does.
+    template <class Handler, class Late = never_late>
+    BELAY_NOINLINE flow ask_traced(Handler& handler, const handler_info& info, Late&& late = {})
+    {
+        begin();
+        return call<true>(handler, info, late);
+    }
+
     // An answer that a handler gave later.
     template <bool Traced = true, class Returned, class Late = never_late>
     flow take(Returned&& said, const handler_info& info, Late&& late = {})
@@ -86,7 +94,8 @@ public:
                 },
                 std::forward<Returned>(said));
         } else if constexpr (is_optional<returned>) {
-            if (said) return take<Traced>(*std::forward<Returned>(said), info, late);
+            if (said) [[unlikely]]
+                return take<Traced>(*std::forward<Returned>(said), info, late);
             return take<Traced>(observe{}, info, late);
         } else if constexpr (std::is_same_v<returned, observe>) {
             if (auto why = late()) return fail(*std::move(why), info);
@@ -99,9 +108,9 @@ public:
 
     flow fail(failure&& why, const handler_info& info)
     {
-        if (!traced()) return fold_.fail(std::move(why), info, event_);
+        if (!traced()) return judge(std::move(why), info);
         const auto reported = why;
-        return report(fold_.fail(std::move(why), info, event_), info, {}, &reported);
+        return report(judge(std::move(why), info), info, {}, &reported);
     }
 
     // A handler was called: its time starts.
@@ -126,14 +135,44 @@ public:
         trace(flow::stop, info, {}, &why);
     }
 
-    outcome_of<E> finish() && { return std::move(fold_).finish(event_); }
+    outcome_of<E> finish() &&
+    {
+        if (state_) [[unlikely]]
+            return std::move(state_->fold).finish(state_->event);
+        draft<E> untouched(*view_);
+        return typename E::fold{}.finish(untouched);
+    }
 
 private:
-    template <class Handler, class Late>
-    BELAY_NOINLINE flow ask_traced(Handler& handler, const handler_info& info, Late&& late)
+    // Made for the first handler that has an opinion: most events are seen by none.
+    struct state {
+        explicit state(const E& original) : event(original) {}
+
+        typename E::fold fold{};
+        draft<E> event;
+    };
+
+    state& opened()
     {
-        begin();
-        return call<true>(handler, info, late);
+        if (!state_) state_.emplace(*view_);
+        return *state_;
+    }
+
+    flow judge(failure&& why, const handler_info& info)
+    {
+        auto& now = opened();
+        const auto then = now.fold.fail(std::move(why), info, now.event);
+        view_ = &now.event.view();
+        return then;
+    }
+
+    template <class Alternative>
+    flow accept(Alternative&& said, const handler_info& info)
+    {
+        auto& now = opened();
+        const auto then = now.fold.accept(std::forward<Alternative>(said), info, now.event);
+        view_ = &now.event.view();
+        return then;
     }
 
     template <bool Traced, class Handler, class Late>
@@ -142,11 +181,11 @@ private:
         bool answered = false;
         try {
             if constexpr (std::is_void_v<std::invoke_result_t<Handler&, const E&>>) {
-                handler(event_.view());
+                handler(*view_);
                 answered = true;
                 return take<Traced>(observe{}, info, late);
             } else {
-                auto&& said = handler(event_.view());
+                auto&& said = handler(*view_);
                 answered = true;
                 return take<Traced>(std::move(said), info, late);
             }
@@ -161,11 +200,11 @@ private:
     BELAY_NOINLINE flow decide(Alternative&& said, const handler_info& info, Late&& late)
     {
         if constexpr (judges<typename E::fold, std::remove_cvref_t<Alternative>>) {
-            std::string why(std::as_const(fold_).invalid(said, info));
+            std::string why(std::as_const(opened().fold).invalid(said, info));
             if (!why.empty()) return fail({errc::invalid_answer, info, std::move(why)}, info);
         }
         if (auto why = late()) return fail(*std::move(why), info);
-        return report(fold_.accept(std::forward<Alternative>(said), info, event_), info,
+        return report(accept(std::forward<Alternative>(said), info), info,
                       name_of<std::remove_cvref_t<Alternative>>());
     }
 
@@ -191,9 +230,9 @@ private:
         trace_->on_span({E::event_name, info, true, ran, said, failed, then, took});
     }
 
-    typename E::fold fold_{};
-    draft<E> event_;
+    const E* view_;  // what the next handler sees
     trace_sink* trace_;
+    std::optional<state> state_;
     std::chrono::steady_clock::time_point began_{};
 };
 

@@ -71,33 +71,31 @@ private:
     std::uint64_t present_ = 0;
 };
 
-// For handlers that come and go. An entry has an `id`, which is greater than those of the entries before it, and a matcher
-// `only_for`, and stays where it is while it is in the index.
-template <class Entry>
+// For handlers that come and go. A Handler is a pointer, or like one, to what has an `id`, greater than
+// those of the handlers before it, and a matcher `only_for`.
+template <class Handler>
 class subject_index {
+public:
     struct item {
-        Entry* entry;
+        Handler handler;
         bool always;  // for every subject
     };
     using items = std::vector<item>;
 
-public:
-    // Goes through the entries for one subject that were there when it was made. Entries may be added
+    // Goes through the handlers for one subject that were there when it was made. Handlers may be added
     // meanwhile, but not removed.
     class cursor {
     public:
         // Null: that was the last.
-        Entry* next()
+        const Handler* next()
         {
             while (!named_.at_end()) {
-                if (!others_.at_end() && others_.now().entry->id < named_.now().entry->id) {
-                    if (auto* one = next_other()) return one;
-                } else {
-                    return named_.take().entry;
-                }
+                if (others_.at_end() || named_.now().handler->id < others_.now().handler->id)
+                    return &named_.take().handler;
+                if (const auto* one = next_other()) return one;
             }
             while (!others_.at_end()) {
-                if (auto* one = next_other()) return one;
+                if (const auto* one = next_other()) return one;
             }
             return nullptr;
         }
@@ -121,10 +119,10 @@ public:
               subject_(subject)
         {}
 
-        Entry* next_other()
+        const Handler* next_other()
         {
             const auto& one = others_.take();
-            return one.always || one.entry->only_for.matches(subject_) ? one.entry : nullptr;
+            return one.always || one.handler->only_for.matches(subject_) ? &one.handler : nullptr;
         }
 
         place others_;
@@ -133,18 +131,18 @@ public:
     };
 
     // After the others.
-    void add(Entry& one)
+    void add(Handler one)
     {
-        for (const auto& name : one.only_for.names()) named_[name].push_back({&one, false});
-        if (one.only_for.names().empty())
-            others_.push_back({&one, one.only_for.matches_everything()});
-        trivial_ = trivial_ && one.only_for.matches_everything();
+        const auto& names = one->only_for.names();
+        for (const auto& name : names) named_[name].push_back({one, false});
+        if (names.empty()) others_.push_back({one, one->only_for.matches_everything()});
+        trivial_ = trivial_ && one->only_for.matches_everything();
     }
 
-    void remove(const Entry& one)
+    void remove(const Handler& one)
     {
-        const auto is_it = [&](const item& each) { return each.entry == &one; };
-        for (const auto& name : one.only_for.names()) {
+        const auto is_it = [&](const item& each) { return each.handler->id == one->id; };
+        for (const auto& name : one->only_for.names()) {
             auto* list = named_.find(name);
             if (list == nullptr) continue;
             std::erase_if(*list, is_it);
@@ -154,10 +152,13 @@ public:
         trivial_ = named_.empty() && std::ranges::all_of(others_, &item::always);
     }
 
-    // Whether all entries are for every subject.
+    // Whether all handlers are for every subject; they are `others()`, then.
     bool trivial() const noexcept { return trivial_; }
 
-    // True: no entry is for this subject. It is quicker than find, and does not see all.
+    // The handlers that are for no exact name.
+    const items& others() const noexcept { return others_; }
+
+    // True: no handler is for this subject. It is quicker than find, and does not see all.
     bool none_for(std::string_view subject) const noexcept
     {
         return others_.empty() && !named_.perhaps(subject);
@@ -167,7 +168,7 @@ public:
 
 private:
     by_name<items> named_;
-    items others_;  // for every subject, or for a pattern
+    items others_;
     bool trivial_ = true;
 };
 
