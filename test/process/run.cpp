@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(a_grandchild_of_a_child_that_ended_well_is_left_alone)
     BOOST_TEST_REQUIRE(pids.size() == 1U);
     std::this_thread::sleep_for(50ms);  // a signal that had been sent would be there by now
     BOOST_TEST(!test::is_gone(pids[0]));
-    ::kill(pids[0], SIGKILL);
+    test::kill_hard(pids[0]);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_grandchild_prints_later_is_ignored)  // bug log B7

@@ -105,6 +105,13 @@ inline std::vector<pid_t> pids_in(const std::string& file)
     return pids;
 }
 
+/// Never `kill(-1)`, which would be everybody.
+inline void kill_hard(pid_t pid)
+{
+    BOOST_REQUIRE(pid > 1);
+    ::kill(pid, SIGKILL);
+}
+
 inline bool all_gone(const std::vector<pid_t>& pids)
 {
     return eventually([&] {
