@@ -139,7 +139,7 @@ BOOST_DATA_TEST_CASE(a_look_at_a_running_child_does_not_wait, boost::unit_test::
     child running(started.pid, started.pidfd);
     BOOST_TEST((running.peek() == child_state::running));
     BOOST_TEST((running.reap() == exit_status()));
-    ::kill(started.pid, SIGKILL);  // `reap` has forgotten it
+    test::kill_hard(started.pid);  // `reap` has forgotten it
     BOOST_TEST(::waitpid(started.pid, nullptr, 0) == started.pid);
 }
 
@@ -224,7 +224,7 @@ BOOST_DATA_TEST_CASE(the_child_leads_a_group_only_when_asked_to, boost::unit_tes
         request.own_group = own_group;
         const spawn_result started = detail::spawn(request);
         BOOST_TEST(::getpgid(started.pid) == (own_group ? started.pid : ::getpgrp()));
-        ::kill(started.pid, SIGKILL);
+        test::kill_hard(started.pid);
         child running(started.pid, started.pidfd);
         BOOST_TEST((wait_for(running) == exit_status::signalled(SIGKILL)));
     }
@@ -474,6 +474,41 @@ BOOST_AUTO_TEST_CASE(a_status_that_somebody_else_took_is_lost)
     BOOST_TEST((running.reap() == exit_status()));
 }
 
+using write_way = ssize_t (*)(int, const char*, std::size_t) noexcept;
+
+/// Each way that there is on this machine.
+std::vector<write_way> write_ways()
+{
+    std::vector<write_way> ways{detail::write_without_sigpipe, detail::write_with_sigpipe_masked};
+    pipe_ends ends;
+    BOOST_REQUIRE(detail::make_pipe(ends) == 0);
+    if (detail::write_with_no_signal_flag(ends.write.get(), "x", 1) == 1)
+        ways.push_back(detail::write_with_no_signal_flag);
+    else
+        BOOST_TEST(errno == EOPNOTSUPP);
+    return ways;
+}
+
+BOOST_AUTO_TEST_CASE(a_write_without_a_signal_is_a_write)
+{
+    for (const write_way write : write_ways()) {
+        pipe_ends ends;
+        BOOST_REQUIRE(detail::make_pipe(ends) == 0);
+        BOOST_TEST(write(ends.write.get(), "bytes", 3) == 3);
+        char read[8] = {};
+        BOOST_TEST(::read(ends.read.get(), read, sizeof read) == 3);
+        BOOST_TEST(std::string(read) == "byt");
+
+        BOOST_REQUIRE(detail::make_nonblocking(ends.write) == 0);
+        const std::string much(1024 * 1024, 'x');
+        const ssize_t taken = write(ends.write.get(), much.data(), much.size());
+        BOOST_TEST(0 < taken);
+        BOOST_TEST(static_cast<std::size_t>(taken) < much.size());
+        BOOST_TEST(write(ends.write.get(), "x", 1) == -1);
+        BOOST_TEST(errno == EAGAIN);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_write_into_a_broken_pipe_is_an_error_and_no_signal)
 {
     pipe_ends ends;
@@ -485,14 +520,16 @@ BOOST_AUTO_TEST_CASE(a_write_into_a_broken_pipe_is_an_error_and_no_signal)
     sigset_t before;
     ::pthread_sigmask(SIG_BLOCK, nullptr, &before);
 
-    BOOST_TEST(detail::write_without_sigpipe(ends.write.get(), "x", 1) == -1);
-    BOOST_TEST(errno == EPIPE);
-    sigset_t after;
-    ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
-    BOOST_TEST(::sigismember(&after, SIGPIPE) == ::sigismember(&before, SIGPIPE));
-    sigset_t pending;
-    ::sigpending(&pending);
-    BOOST_TEST(::sigismember(&pending, SIGPIPE) == 0);
+    for (const write_way write : write_ways()) {
+        BOOST_TEST(write(ends.write.get(), "x", 1) == -1);
+        BOOST_TEST(errno == EPIPE);
+        sigset_t after;
+        ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
+        BOOST_TEST(::sigismember(&after, SIGPIPE) == ::sigismember(&before, SIGPIPE));
+        sigset_t pending;
+        ::sigpending(&pending);
+        BOOST_TEST(::sigismember(&pending, SIGPIPE) == 0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_pipe_signal_that_was_pending_stays_pending)
@@ -507,15 +544,37 @@ BOOST_AUTO_TEST_CASE(a_broken_pipe_signal_that_was_pending_stays_pending)
     pipe_ends ends;
     BOOST_REQUIRE(detail::make_pipe(ends) == 0);
     ends.read.reset();
-    BOOST_TEST(detail::write_without_sigpipe(ends.write.get(), "x", 1) == -1);
-    sigset_t pending;
-    ::sigpending(&pending);
-    BOOST_TEST(::sigismember(&pending, SIGPIPE) == 1);
+    for (const write_way write : write_ways()) {
+        BOOST_TEST(write(ends.write.get(), "x", 1) == -1);
+        BOOST_TEST(errno == EPIPE);
+        sigset_t pending;
+        ::sigpending(&pending);
+        BOOST_TEST(::sigismember(&pending, SIGPIPE) == 1);
+    }
 
     int taken = 0;
     ::sigwait(&broken_pipe, &taken);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     BOOST_TEST(taken == SIGPIPE);
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_pipe_signal_that_is_held_back_by_the_host_is_not_left_pending)
+{
+    sigset_t broken_pipe;
+    sigset_t before;
+    ::sigemptyset(&broken_pipe);
+    ::sigaddset(&broken_pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+    pipe_ends ends;
+    BOOST_REQUIRE(detail::make_pipe(ends) == 0);
+    ends.read.reset();
+    for (const write_way write : write_ways()) {
+        BOOST_TEST(write(ends.write.get(), "x", 1) == -1);
+        sigset_t pending;
+        ::sigpending(&pending);
+        BOOST_TEST(::sigismember(&pending, SIGPIPE) == 0);
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

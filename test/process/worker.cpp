@@ -26,6 +26,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -275,6 +276,37 @@ BOOST_AUTO_TEST_CASE(answers_may_come_out_of_order)
     BOOST_TEST((order == std::vector<int>{2, 1, 0}));
     BOOST_TEST(results[0].reply.result == event("hold answer"));
     BOOST_TEST(results[2].reply.result == event("answer release"));
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_that_throws_keeps_nothing_from_those_whose_answers_came_with_its_own)
+{
+    asio::io_context loop;
+    worker_options options = probe_worker();
+    options.in_flight = 3;
+    worker whom(loop.get_executor(), std::move(options));
+    outcome results[4];
+    whom.async_request(event("hold answer"), 20s, into{&results[0]});
+    whom.async_request(event("hold answer"), 20s, into{&results[1]});
+    whom.async_request(event("answer release"), 20s, [&](error_code error, worker_reply reply) {
+        into{&results[2]}(error, std::move(reply));
+        whom.async_request(event("answer"), 20s, into{&results[3]});
+        throw std::runtime_error("thrown");
+    });
+    std::string thrown;
+    for (const auto end = test::clock::now() + test::generous; !results[3].is_done();) {
+        BOOST_REQUIRE(test::clock::now() < end);
+        loop.restart();
+        try {
+            loop.run_one_for(10ms);
+        } catch (const std::runtime_error& error) {
+            thrown += error.what();
+        }
+    }
+    BOOST_TEST(thrown == "thrown");
+    for (const outcome& one : results) {
+        BOOST_TEST(!one.error);
+        BOOST_TEST(one.completions == 1);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(requests_beyond_the_window_wait_for_their_turn)
@@ -585,8 +617,8 @@ BOOST_AUTO_TEST_CASE(the_start_of_the_program_is_charged_to_the_request_that_nee
                                                                  probe_worker(), time, slow_spawn);
     outcome late;
     outcome next;
-    op->request(event("sleep " + forever), 1s, into{&late});
-    op->request(event("answer"), 3s, into{&next});
+    op->request(event("sleep " + forever), 1s, {loop.get_executor(), into{&late}});
+    op->request(event("answer"), 3s, {loop.get_executor(), into{&next}});
     run_until(loop, [&] { return next.is_done(); });
     BOOST_TEST((late.error == errc::timed_out));
     BOOST_TEST(!next.error);
@@ -798,7 +830,7 @@ BOOST_AUTO_TEST_CASE(a_grandchild_that_holds_the_pipes_does_not_hide_the_end)
         ask_once(probe_worker(), "mark-orphan " + file + " " + forever + " exit 4");
     BOOST_TEST((said.error == errc::exited));
     BOOST_TEST(said.reply.status.code().value() == 4);
-    for (const pid_t pid : pids_in(file)) ::kill(pid, SIGKILL);  // it was left alone
+    for (const pid_t pid : pids_in(file)) test::kill_hard(pid);  // it was left alone
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_closes_its_stdout_is_asked_to_leave_and_its_end_is_the_failure)

@@ -286,6 +286,44 @@ BOOST_AUTO_TEST_CASE(pauses_double_up_to_their_limit_and_an_answer_ends_them)
     BOOST_TEST(crash().launch);
 }
 
+BOOST_AUTO_TEST_CASE(a_pause_is_counted_from_the_start_of_the_child_that_failed)
+{
+    machine fsm = busy(1, rules());
+    fsm.exited(errc::exited, start);
+    fsm.launched(start);
+    fsm.exited(errc::exited, start + 60ms);
+    BOOST_TEST(is_nothing(fsm.request(2, std::nullopt, start + 60ms)));
+    BOOST_TEST((fsm.next_wake() == start + 100ms));
+    BOOST_TEST(fsm.time_passed(start + 100ms).launch);
+    fsm.launched(start + 100ms);
+    BOOST_TEST(fsm.exited(errc::exited, start + 400ms).launch);  // 200 ms have passed
+}
+
+BOOST_AUTO_TEST_CASE(a_child_that_hangs_again_and_again_is_started_after_longer_and_longer_pauses)
+{
+    machine fsm = busy(1, rules(), 10ms);
+    auto now = start;
+    std::uint64_t which = 1;
+    const auto hang = [&] {
+        now += 10ms;
+        BOOST_TEST((completed(fsm.time_passed(now), errc::timed_out) == tickets{which}));
+        return fsm.request(++which, 10ms, now);
+    };
+    BOOST_TEST(hang().launch);  // the first time at once
+    for (const auto pause : {100ms, 200ms, 400ms, 400ms}) {
+        const auto begun = now;
+        fsm.launched(now);
+        BOOST_TEST(!hang().launch);
+        BOOST_TEST((fsm.next_wake() == begun + pause));
+        now = begun + pause;
+        BOOST_TEST(fsm.time_passed(now).launch);
+    }
+    fsm.launched(now);
+    fsm.answered(1, now);
+    fsm.request(++which, 10ms, now);
+    BOOST_TEST(hang().launch);
+}
+
 BOOST_AUTO_TEST_CASE(a_pause_that_is_over_when_the_request_comes_costs_it_nothing)
 {
     machine fsm = busy(1, rules());

@@ -79,7 +79,8 @@ public:
     /// it has not answered is sent once more, to a fresh one, alone, with its whole timeout.
     ///
     /// @par Completion signature
-    /// `void(error_code, worker_reply)`, always through a post, never from inside this function.
+    /// `void(error_code, worker_reply)`, never from inside this function. Handlers whose executor is the
+    /// worker's, and whose answers came together, are called one after the other.
     ///
     /// @par Errors
     /// The program could not be started: `errc::invalid_argv`, `bad_cwd`, `busy`, `spawn_failed`, as in
@@ -129,7 +130,7 @@ private:
                         std::optional<std::chrono::milliseconds> timeout) const
         {
             detail::start_request(op, std::move(event), timeout,
-                                  detail::worker_handler(std::forward<Handler>(handler)));
+                                  detail::worker_handler(executor, std::forward<Handler>(handler)));
         }
     };
 

@@ -45,8 +45,8 @@ struct worker_options {
     std::optional<std::chrono::milliseconds> idle_timeout{};
 
     /// When it has failed, a fresh one is started at once; if that fails before it has given an answer, the
-    /// next one this long afterwards, then twice as long, up to `longest_pause`. One that is ended since a
-    /// request was overdue has not failed in that sense: the request's timeout was pause enough.
+    /// next one this long after its start, then twice as long, up to `longest_pause`. To be overdue is to
+    /// fail, so where requests have much time, a program that hangs is replaced without a pause.
     std::chrono::milliseconds first_pause{100};
     std::chrono::milliseconds longest_pause{5000};
 };

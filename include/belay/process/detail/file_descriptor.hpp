@@ -48,9 +48,19 @@ BELAY_DECL int make_pipe(pipe_ends& ends) noexcept;
 /// Makes reads and writes of this end return at once. Returns an errno value.
 BELAY_DECL int make_nonblocking(const file_descriptor& end) noexcept;
 
-/// `write`, but a reader that has gone is EPIPE and nothing else: SIGPIPE is held back for this
-/// thread and taken, and what the host does with it is not touched.
+/// `write` to a pipe, but a reader that has gone is EPIPE and nothing else: what the host does with
+/// SIGPIPE is not touched.
 BELAY_DECL ssize_t write_without_sigpipe(int number, const char* bytes, std::size_t size) noexcept;
+
+// The two ways in which it does that.
+
+/// The signal does not arise. Needs Linux 6.18; before, errno is EOPNOTSUPP.
+BELAY_DECL ssize_t write_with_no_signal_flag(int number, const char* bytes,
+                                             std::size_t size) noexcept;
+
+/// The signal is held back for this thread, and taken.
+BELAY_DECL ssize_t write_with_sigpipe_masked(int number, const char* bytes,
+                                             std::size_t size) noexcept;
 
 }  // namespace belay::process::detail
 

@@ -55,6 +55,8 @@ public:
         append_envelope(unwritten_, id, "event", event);
     }
 
+    bool wants_flush() const noexcept { return !unwritten_.empty() && !waits_for_in_; }
+
     /// Writes what the pipe takes, the rest when it takes more. Returns false when nobody reads it any more.
     BELAY_DECL bool flush();
 
@@ -71,13 +73,15 @@ public:
 private:
     using stream = boost::asio::posix::stream_descriptor;
 
+    static constexpr std::size_t out_share = 64 * 1024;  // of the executor's time
+
     BELAY_DECL void obey(ending_step step);
     BELAY_DECL void wait_for_in();
-    BELAY_DECL void wait_for_out();
+    BELAY_DECL void read_out();
     BELAY_DECL void wait_for_err();
     BELAY_DECL void wait_for_exit();
     BELAY_DECL void take_lines(std::string_view bytes);
-    BELAY_DECL void read_out(std::size_t at_most);
+    BELAY_DECL void drain_out(std::size_t at_most);
     BELAY_DECL void read_err(std::size_t at_most);
     BELAY_DECL void check_pipes();
     BELAY_DECL void on_exit();
@@ -96,9 +100,11 @@ private:
     stream error_;
     boost::asio::steady_timer grace_;
 
+    bool has_exited_ = false;  // nobody reads its last words any more: `on_exit` does
     std::string unwritten_;
     bool waits_for_in_ = false;
-    std::string line_;  // the beginning of one
+    std::unique_ptr<char[]> bytes_;  // of its stdout
+    std::string line_;               // the beginning of one
     std::string err_;
 };
 

@@ -42,11 +42,21 @@ struct worker_step {
     std::vector<completion> complete = {};
     bool launch = false;          ///< start a child, then call `launched` or `launch_failed`
     std::vector<line> send = {};  ///< give the child these requests under these ids
+
+    void clear() noexcept
+    {
+        end = worker_end::none;
+        complete.clear();
+        launch = false;
+        send.clear();
+    }
 };
 
 /// The requests to one worker. The facts that it keeps in order: a request completes exactly once; it is
 /// sent at most twice; what is sent a second time is sent alone, so that what fails then has failed by
 /// itself; an answer is taken only from the child that was asked.
+///
+/// A step lasts until the next event: it is the machine's, so that none costs an allocation.
 class worker_fsm {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -70,27 +80,27 @@ public:
     BELAY_DECL explicit worker_fsm(const rules& by);
 
     /// Tickets are the caller's, no two the same.
-    BELAY_DECL worker_step request(ticket which, std::optional<milliseconds> timeout,
-                                   time_point now);
-    BELAY_DECL worker_step cancel(ticket which, time_point now);
-    BELAY_DECL worker_step shut_down();
+    BELAY_DECL const worker_step& request(ticket which, std::optional<milliseconds> timeout,
+                                          time_point now);
+    BELAY_DECL const worker_step& cancel(ticket which, time_point now);
+    BELAY_DECL const worker_step& shut_down();
 
-    BELAY_DECL worker_step launched(time_point now);
-    BELAY_DECL worker_step launch_failed(errc why, time_point now);
+    BELAY_DECL const worker_step& launched(time_point now);
+    BELAY_DECL const worker_step& launch_failed(errc why, time_point now);
 
     /// The child has answered a request that it has in flight.
-    BELAY_DECL worker_step answered(std::uint64_t id, time_point now);
+    BELAY_DECL const worker_step& answered(std::uint64_t id, time_point now);
 
     /// The child has written what is no answer.
-    BELAY_DECL worker_step misbehaved(errc why, time_point now);
+    BELAY_DECL const worker_step& misbehaved(errc why, time_point now);
 
     /// The child has closed its stdin or its stdout.
-    BELAY_DECL worker_step hung_up(time_point now);
+    BELAY_DECL const worker_step& hung_up(time_point now);
 
     /// The child has ended, and what it had written was read.
-    BELAY_DECL worker_step exited(error_code how, time_point now);
+    BELAY_DECL const worker_step& exited(error_code how, time_point now);
 
-    BELAY_DECL worker_step time_passed(time_point now);
+    BELAY_DECL const worker_step& time_passed(time_point now);
 
     /// When `time_passed` has to be called.
     BELAY_DECL std::optional<time_point> next_wake() const;
@@ -113,15 +123,16 @@ private:
         time_point deadline = time_point::max();
     };
 
-    BELAY_DECL void go_on(worker_step& step, time_point now, time_point turn);
-    BELAY_DECL void fail_in_flight(worker_step& step, error_code why);
+    BELAY_DECL void go_on(time_point now, time_point turn);
+    BELAY_DECL void fail_in_flight(error_code why);
     template <class HasFailed>
-    void take_back(worker_step& step, error_code why, HasFailed has_failed);
-    BELAY_DECL void count_failure(time_point now);
+    void take_back(error_code why, HasFailed has_failed);
+    BELAY_DECL void count_failure();
     BELAY_DECL bool has_room_for(const request_state& one) const noexcept;
     bool is_spent() const noexcept { return sent_ >= rules_.recycle_after; }
 
     rules rules_;
+    worker_step step_;
     state state_ = state::none;
     bool closed_ = false;
     std::deque<request_state> waiting_;

@@ -14,16 +14,17 @@
 #include <belay/process/exit_report.hpp>
 #include <belay/process/worker_types.hpp>
 
-#include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace belay::process::detail {
 
@@ -50,8 +51,11 @@ public:
     BELAY_DECL void on_exit(exit_status status);
     BELAY_DECL void on_alarm();
 
-    /// Lines that come at once are answered to at once: what is sent between is written at the end.
-    BELAY_DECL void begin_lines() noexcept;
+    /// Lines that come at once: the requests that they answer are completed at their end, one after the
+    /// other, and what was sent meanwhile, by those who heard of that, too, is written together.
+    void begin_lines() noexcept { in_lines_ = true; }
+
+    /// Last in a handler of the executor, since a completion may throw.
     BELAY_DECL void end_lines();
 
     /// Nothing will ever happen again. The handlers are destroyed while what they hold may be.
@@ -62,19 +66,32 @@ private:
 
     struct pending_request {
         worker_handler handler;
-        boost::asio::any_completion_executor executor;  // whose context waits for us
         std::string event;
         std::optional<std::chrono::milliseconds> timeout;
         clock::time_point started;
     };
+    struct completion {
+        worker_handler::function call;
+        error_code error;
+        worker_reply reply;
 
-    BELAY_DECL void obey(worker_step step);
-    BELAY_DECL worker_step launch();
+        void operator()() { std::move(call)(error, std::move(reply)); }
+    };
+
+    BELAY_DECL ticket keep(pending_request request);
+    BELAY_DECL void forget(ticket which);
+    pending_request& at(ticket which) { return *pending_[static_cast<std::uint32_t>(which)]; }
+    std::size_t pending() const noexcept { return pending_.size() - free_.size(); }
+
+    BELAY_DECL void obey(const worker_step& first, clock::time_point now);
+    BELAY_DECL const worker_step& launch();
     BELAY_DECL std::shared_ptr<worker_child> make_child();
-    BELAY_DECL bool write_soon();
-    BELAY_DECL void write_now();
+    BELAY_DECL void go_on();
+    BELAY_DECL void forget_lines() noexcept;
+    BELAY_DECL void write();
     BELAY_DECL void misbehaved(errc why, std::string detail);
-    BELAY_DECL void complete(const worker_step::completion& what);
+    BELAY_DECL void complete(const worker_step::completion& what, clock::time_point now);
+    BELAY_DECL void post(completion what);
     BELAY_DECL void set_alarm();
 
     boost::asio::any_io_executor executor_;
@@ -82,13 +99,16 @@ private:
     clock& time_;
     spawner spawn_;
     worker_fsm fsm_;
-    ticket last_ticket_ = 0;
-    std::unordered_map<ticket, pending_request> pending_;
+    std::vector<std::optional<pending_request>> pending_;  // at the lower half of its ticket
+    std::vector<std::uint32_t> free_;                      // the places in it that are
+    ticket count_ = 0;                                     // of all requests
     worker_child* child_ = nullptr;
     std::weak_ptr<worker_alarm> alarm_;
     bool is_dead_ = false;
     bool in_lines_ = false;
-    bool flush_is_posted_ = false;
+    bool write_is_posted_ = false;
+    std::vector<completion> ready_;  // at the end of the lines
+    std::size_t completed_ = 0;      // of them
 
     std::string result_;     // for the request that is completed next, if it succeeds
     worker_reply evidence_;  // for those that fail

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <system_error>
 
@@ -16,20 +17,22 @@ namespace belay::process::detail {
 /// Walks over JSON text. What it skips it does not judge, but for where it ends.
 class json_walker {
 public:
-    explicit json_walker(std::string_view text) noexcept : rest_(text) {}
+    explicit json_walker(std::string_view text) noexcept
+        : at_(text.data()), end_(text.data() + text.size())
+    {}
 
     void skip_blanks() noexcept
     {
-        rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
+        while (at_ != end_ && is_blank(*at_)) ++at_;
     }
 
-    bool at_end() const noexcept { return rest_.empty(); }
+    bool at_end() const noexcept { return at_ == end_; }
 
     bool take(char c) noexcept
     {
         skip_blanks();
-        if (rest_.empty() || rest_.front() != c) return false;
-        rest_.remove_prefix(1);
+        if (at_ == end_ || *at_ != c) return false;
+        ++at_;
         return true;
     }
 
@@ -37,38 +40,46 @@ public:
     std::optional<std::string_view> take_string() noexcept
     {
         if (!take('"')) return std::nullopt;
-        const std::string_view from = rest_;
+        const char* const from = at_;
         if (!skip_rest_of_string()) return std::nullopt;
-        return from.substr(0, from.size() - rest_.size() - 1);
+        return std::string_view(from, static_cast<std::size_t>(at_ - from) - 1);
     }
 
     /// The bytes of a value. Nothing: there is none, or no end of it.
     std::optional<std::string_view> take_value() noexcept
     {
         skip_blanks();
-        const std::string_view from = rest_;
-        if (rest_.starts_with('"')) {
-            rest_.remove_prefix(1);
+        const char* const from = at_;
+        if (at_ != end_ && *at_ == '"') {
+            ++at_;
             if (!skip_rest_of_string()) return std::nullopt;
-        } else if (rest_.starts_with('{') || rest_.starts_with('[')) {
+        } else if (at_ != end_ && (*at_ == '{' || *at_ == '[')) {
             if (!skip_nested()) return std::nullopt;
         } else {
-            rest_.remove_prefix(std::min(rest_.find_first_of(",]} \t\r\n"), rest_.size()));
+            while (at_ != end_ && !is_blank(*at_) && *at_ != ',' && *at_ != '}' && *at_ != ']')
+                ++at_;
         }
-        const std::string_view value = from.substr(0, from.size() - rest_.size());
-        return value.empty() ? std::nullopt : std::optional(value);
+        if (at_ == from) return std::nullopt;
+        return std::string_view(from, static_cast<std::size_t>(at_ - from));
     }
 
 private:
+    static bool is_blank(char c) noexcept
+    {
+        return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+    }
+
+    /// Up to the first quote that an even number of backslashes stands before.
     bool skip_rest_of_string() noexcept
     {
-        for (std::size_t at = 0; at < rest_.size(); ++at) {
-            if (rest_[at] == '\\') {
-                ++at;
-            } else if (rest_[at] == '"') {
-                rest_.remove_prefix(at + 1);
-                return true;
-            }
+        const char* const begin = at_;
+        while (const void* const found =
+                   std::memchr(at_, '"', static_cast<std::size_t>(end_ - at_))) {
+            const char* const quote = static_cast<const char*>(found);
+            const char* unescaped = quote;
+            while (unescaped != begin && unescaped[-1] == '\\') --unescaped;
+            at_ = quote + 1;
+            if ((quote - unescaped) % 2 == 0) return true;
         }
         return false;
     }
@@ -76,9 +87,8 @@ private:
     bool skip_nested() noexcept
     {
         std::size_t depth = 0;
-        while (!rest_.empty()) {
-            const char c = rest_.front();
-            rest_.remove_prefix(1);
+        while (at_ != end_) {
+            const char c = *at_++;
             if (c == '"') {
                 if (!skip_rest_of_string()) return false;
             } else if (c == '{' || c == '[') {
@@ -90,22 +100,26 @@ private:
         return false;
     }
 
-    std::string_view rest_;
+    const char* at_;
+    const char* end_;
 };
 
 BELAY_DECL void append_envelope(std::string& to, std::uint64_t id, std::string_view member,
                                 std::string_view value)
 {
-    to += "{\"id\":";
-    to += std::to_string(id);
+    constexpr std::string_view before_id = "{\"id\":";
+    char digits[20];  // as many as the greatest id has
+    const char* const end = std::to_chars(digits, digits + sizeof digits, id).ptr;
+    to += before_id;
+    to.append(digits, static_cast<std::size_t>(end - digits));
     if (!value.empty()) {
         to += ",\"";
         to += member;
         to += "\":";
         const std::size_t begin = to.size();
         to += value;
-        for (const char end : {'\r', '\n'})
-            for (auto at = to.find(end, begin); at != to.npos; at = to.find(end, at + 1))
+        for (const char line_end : {'\r', '\n'})
+            for (auto at = to.find(line_end, begin); at != to.npos; at = to.find(line_end, at + 1))
                 to[at] = ' ';
     }
     to += "}\n";
@@ -133,10 +147,10 @@ BELAY_DECL checked<envelope> read_envelope(std::string_view line, std::string_vi
         if (*key == "id") {
             if (has_id) return invalid("\"id\" is there twice");
             has_id = true;
-            const char* const end = value->data() + value->size();
-            const auto number = std::from_chars(value->data(), end, found.id);
+            const char* const after = value->data() + value->size();
+            const auto number = std::from_chars(value->data(), after, found.id);
             const bool padded = value->size() > 1 && value->front() == '0';
-            if (number.ec != std::errc() || number.ptr != end || padded)
+            if (number.ec != std::errc() || number.ptr != after || padded)
                 return invalid("\"id\" is not a whole number");
         } else if (*key == member) {
             if (!found.value.empty()) return invalid(quotation(member) + " is there twice");

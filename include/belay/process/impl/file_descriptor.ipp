@@ -3,10 +3,14 @@
 
 #include <belay/process/detail/file_descriptor.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 namespace belay::process::detail {
 
@@ -31,27 +35,48 @@ BELAY_DECL int make_nonblocking(const file_descriptor& end) noexcept
     return flags < 0 || ::fcntl(end.get(), F_SETFL, flags | O_NONBLOCK) != 0 ? errno : 0;
 }
 
-BELAY_DECL ssize_t write_without_sigpipe(int number, const char* bytes, std::size_t size) noexcept
+BELAY_DECL ssize_t write_with_no_signal_flag(int number, const char* bytes,
+                                             std::size_t size) noexcept
 {
-    sigset_t pending;
-    ::sigpending(&pending);
-    const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;  // then it is not ours to take
+    constexpr int no_signal = 0x100;  // RWF_NOSIGNAL, which older headers do not name
+    const iovec all{const_cast<char*>(bytes), size};
+    constexpr long at_its_place = -1;
+    return ::syscall(SYS_pwritev2, number, &all, 1, at_its_place, at_its_place, no_signal);
+}
 
+BELAY_DECL ssize_t write_with_sigpipe_masked(int number, const char* bytes,
+                                             std::size_t size) noexcept
+{
     sigset_t broken_pipe;
     ::sigemptyset(&broken_pipe);
     ::sigaddset(&broken_pipe, SIGPIPE);
     sigset_t before;
     ::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+    const bool was_masked = ::sigismember(&before, SIGPIPE) == 1;
+    sigset_t pending;
+    ::sigemptyset(&pending);
+    if (was_masked) ::sigpending(&pending);  // one that is pending is not ours to take
     const ssize_t written = ::write(number, bytes, size);
     const int error = errno;
-    if (written < 0 && error == EPIPE && !was_pending) {
+    if (written < 0 && error == EPIPE && ::sigismember(&pending, SIGPIPE) == 0) {
         const timespec at_once{};
         while (::sigtimedwait(&broken_pipe, nullptr, &at_once) < 0 && errno == EINTR) {
         }
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!was_masked) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     errno = error;
     return written;
+}
+
+BELAY_DECL ssize_t write_without_sigpipe(int number, const char* bytes, std::size_t size) noexcept
+{
+    static std::atomic<bool> has_flag = true;
+    if (has_flag.load(std::memory_order_relaxed)) {
+        const ssize_t written = write_with_no_signal_flag(number, bytes, size);
+        if (written >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) return written;
+        has_flag.store(false, std::memory_order_relaxed);
+    }
+    return write_with_sigpipe_masked(number, bytes, size);
 }
 
 }  // namespace belay::process::detail

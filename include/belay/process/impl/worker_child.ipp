@@ -4,6 +4,9 @@
 #include <belay/process/detail/worker_child.hpp>
 #include <belay/process/detail/worker_op.hpp>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -21,7 +24,8 @@ BELAY_DECL worker_child::worker_child(boost::asio::any_io_executor executor, con
       in_(executor_),
       out_(executor_),
       error_(executor_),
-      grace_(executor_)
+      grace_(executor_),
+      bytes_(new char[out_share])
 {}
 
 BELAY_DECL worker_child::~worker_child()
@@ -52,14 +56,14 @@ BELAY_DECL error_code worker_child::adopt(child started, stdio_pipes& pipes,
 
 BELAY_DECL void worker_child::watch()
 {
-    wait_for_out();
+    read_out();
     wait_for_err();
     wait_for_exit();
 }
 
 BELAY_DECL bool worker_child::flush()
 {
-    if (waits_for_in_) return true;
+    if (!wants_flush()) return true;
     std::size_t written = 0;
     bool readable = in_.is_open();
     while (readable && written < unwritten_.size()) {
@@ -133,17 +137,26 @@ BELAY_DECL void worker_child::wait_for_in()
     });
 }
 
-BELAY_DECL void worker_child::wait_for_out()
+/// While stdout is open, this is under way: not a wait and then a read, which would be a system call more.
+BELAY_DECL void worker_child::read_out()
 {
-    constexpr std::size_t fair_share = 64 * 1024;
-    if (out_.is_open())
-        out_.async_wait(stream::wait_read, [self = shared_from_this()](error_code) {
-            if (!self->out_.is_open()) return;
-            self->read_out(fair_share);
-            if (!self->out_.is_open() && self->owner_) std::shared_ptr(self->owner_)->on_hang_up();
-            self->check_pipes();
-            self->wait_for_out();
-        });
+    if (!out_.is_open()) return;
+    out_.async_read_some(boost::asio::buffer(bytes_.get(), out_share),
+                         [self = shared_from_this()](error_code error, std::size_t size) {
+                             if (!self->out_.is_open()) return;
+                             const std::shared_ptr<worker_op> owner = self->owner_;
+                             if (owner) owner->begin_lines();
+                             self->take_lines({self->bytes_.get(), size});
+                             if (error && error != boost::asio::error::operation_aborted)
+                                 close(self->out_);
+                             if (!self->out_.is_open() && self->owner_) owner->on_hang_up();
+                             self->check_pipes();
+                             if (self->has_exited_)
+                                 self->on_exit();
+                             else
+                                 self->read_out();
+                             if (owner) owner->end_lines();
+                         });
 }
 
 BELAY_DECL void worker_child::wait_for_err()
@@ -163,14 +176,17 @@ BELAY_DECL void worker_child::wait_for_exit()
     exit_.async_wait(stream::wait_read, [self = shared_from_this()](error_code) {
         if (!self->exit_.is_open()) return;
         if (self->child_.peek() == child_state::running) return self->wait_for_exit();
-        self->on_exit();
+        self->has_exited_ = true;
+        if (!self->out_.is_open()) return self->on_exit();
+        error_code ignored;  // what was read already comes first
+        self->out_.cancel(ignored);
     });
 }
 
 /// Takes what the child had written before it exited, and no more: somebody else may go on writing.
 BELAY_DECL void worker_child::on_exit()
 {
-    read_out(bytes_in(out_));
+    drain_out(bytes_in(out_));
     read_err(bytes_in(error_));
     check_pipes();
     obey(fsm_.exited());
@@ -184,8 +200,8 @@ BELAY_DECL void worker_child::check_pipes()
 /// Whoever is told of a line may let this go, and then no further line counts.
 BELAY_DECL void worker_child::take_lines(std::string_view bytes)
 {
+    const std::shared_ptr<worker_op> owner = owner_;
     while (!bytes.empty() && owner_) {
-        const std::shared_ptr<worker_op> owner = owner_;
         const std::size_t end = std::min(bytes.find('\n'), bytes.size());
         const bool whole = end != bytes.size();
         if (line_.size() + end > within_.line) {
@@ -206,23 +222,16 @@ BELAY_DECL void worker_child::take_lines(std::string_view bytes)
     }
 }
 
-BELAY_DECL void worker_child::read_out(std::size_t at_most)
+BELAY_DECL void worker_child::drain_out(std::size_t at_most)
 {
-    char buffer[64 * 1024];
-    while (at_most > 0 && out_.is_open()) {
-        const std::size_t room = std::min(at_most, sizeof buffer);
-        const ssize_t n = ::read(out_.native_handle(), buffer, room);
+    while (at_most > 0) {
+        const ssize_t n = ::read(out_.native_handle(), bytes_.get(), std::min(at_most, out_share));
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return;
         if (n <= 0) return close(out_);
         const auto size = static_cast<std::size_t>(n);
         at_most -= size;
-        if (const std::shared_ptr<worker_op> owner = owner_) {
-            owner->begin_lines();
-            take_lines({buffer, size});
-            owner->end_lines();
-        }
-        if (size < room) return;  // that was all, and if not: it is asked again
+        take_lines({bytes_.get(), size});
     }
 }
 

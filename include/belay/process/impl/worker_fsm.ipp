@@ -14,24 +14,24 @@ BELAY_DECL worker_fsm::worker_fsm(const rules& by) : rules_(by)
     rules_.recycle_after = std::max<std::size_t>(rules_.recycle_after, 1);
 }
 
-BELAY_DECL worker_step worker_fsm::request(ticket which, std::optional<milliseconds> timeout,
-                                           time_point now)
+BELAY_DECL const worker_step& worker_fsm::request(ticket which, std::optional<milliseconds> timeout,
+                                                  time_point now)
 {
-    worker_step step;
+    step_.clear();
     if (closed_)
-        step.complete.push_back({which, errc::closed});
+        step_.complete.push_back({which, errc::closed});
     else if (timeout && *timeout <= milliseconds::zero())
-        step.complete.push_back({which, errc::timed_out});
+        step_.complete.push_back({which, errc::timed_out});
     else {
         waiting_.push_back({.which = which, .timeout = timeout});
-        go_on(step, now, now);
+        go_on(now, now);
     }
-    return step;
+    return step_;
 }
 
-BELAY_DECL worker_step worker_fsm::cancel(ticket which, time_point now)
+BELAY_DECL const worker_step& worker_fsm::cancel(ticket which, time_point now)
 {
-    worker_step step;
+    step_.clear();
     const auto has_ticket = [which](const request_state& one) { return one.which == which; };
     if (const auto it = std::ranges::find_if(waiting_, has_ticket); it != waiting_.end()) {
         waiting_.erase(it);
@@ -40,111 +40,112 @@ BELAY_DECL worker_step worker_fsm::cancel(ticket which, time_point now)
         sent->abandoned = true;
         if (!sent->timeout) sent->deadline = belay::detail::time_after(now, rules_.grace);
     } else {
-        return step;
+        return step_;
     }
-    step.complete.push_back({which, errc::cancelled});
-    go_on(step, now, now);
-    return step;
+    step_.complete.push_back({which, errc::cancelled});
+    go_on(now, now);
+    return step_;
 }
 
-BELAY_DECL worker_step worker_fsm::shut_down()
+BELAY_DECL const worker_step& worker_fsm::shut_down()
 {
-    worker_step step;
+    step_.clear();
     closed_ = true;
-    fail_in_flight(step, errc::closed);
-    for (const request_state& one : waiting_) step.complete.push_back({one.which, errc::closed});
+    fail_in_flight(errc::closed);
+    for (const request_state& one : waiting_) step_.complete.push_back({one.which, errc::closed});
     waiting_.clear();
-    if (state_ != state::none) step.end = worker_end::retire;
+    if (state_ != state::none) step_.end = worker_end::retire;
     state_ = state::none;
     idle_since_.reset();
-    return step;
+    return step_;
 }
 
-BELAY_DECL worker_step worker_fsm::launched(time_point now)
+BELAY_DECL const worker_step& worker_fsm::launched(time_point now)
 {
-    worker_step step;
+    step_.clear();
     state_ = state::running;
     sent_ = 0;
     busy_since_.reset();
-    go_on(step, now, launch_started_);
-    return step;
+    go_on(now, launch_started_);
+    return step_;
 }
 
 /// All that wait have the same reason to fail; what comes later tries again.
-BELAY_DECL worker_step worker_fsm::launch_failed(errc why, time_point now)
+BELAY_DECL const worker_step& worker_fsm::launch_failed(errc why, time_point now)
 {
-    worker_step step;
+    step_.clear();
     state_ = state::none;
     if (why == errc::busy) {
         if (!busy_since_) busy_since_ = launch_started_;
         if (now < *busy_since_ + busy_window) {
             not_before_ = now + busy_pause;
-            return step;
+            return step_;
         }
     }
     busy_since_.reset();
-    for (const request_state& one : waiting_) step.complete.push_back({one.which, why});
+    for (const request_state& one : waiting_) step_.complete.push_back({one.which, why});
     waiting_.clear();
-    return step;
+    return step_;
 }
 
-BELAY_DECL worker_step worker_fsm::answered(std::uint64_t id, time_point now)
+BELAY_DECL const worker_step& worker_fsm::answered(std::uint64_t id, time_point now)
 {
-    worker_step step;
+    step_.clear();
     const auto it = std::ranges::find(in_flight_, id, &request_state::id);
-    if (!it->abandoned) step.complete.push_back({it->which, error_code()});
+    if (!it->abandoned) step_.complete.push_back({it->which, error_code()});
     in_flight_.erase(it);
     failures_ = 0;
-    go_on(step, now, now);
-    return step;
+    go_on(now, now);
+    return step_;
 }
 
-BELAY_DECL worker_step worker_fsm::misbehaved(errc why, time_point now)
+BELAY_DECL const worker_step& worker_fsm::misbehaved(errc why, time_point now)
 {
-    worker_step step;
-    step.end = worker_end::terminate;
+    step_.clear();
+    step_.end = worker_end::terminate;
     state_ = state::none;
-    fail_in_flight(step, why);
-    count_failure(now);
-    go_on(step, now, now);
-    return step;
+    fail_in_flight(why);
+    count_failure();
+    go_on(now, now);
+    return step_;
 }
 
-BELAY_DECL worker_step worker_fsm::hung_up(time_point now)
+BELAY_DECL const worker_step& worker_fsm::hung_up(time_point now)
 {
-    worker_step step;
-    if (state_ != state::running) return step;
+    step_.clear();
+    if (state_ != state::running) return step_;
     state_ = state::leaving;
-    step.end = worker_end::hang_up;
-    go_on(step, now, now);
-    return step;
+    step_.end = worker_end::hang_up;
+    go_on(now, now);
+    return step_;
 }
 
-BELAY_DECL worker_step worker_fsm::exited(error_code how, time_point now)
+BELAY_DECL const worker_step& worker_fsm::exited(error_code how, time_point now)
 {
-    worker_step step;
+    step_.clear();
     state_ = state::none;
-    take_back(step, how, [](const request_state& one) { return one.again; });
-    count_failure(now);
-    go_on(step, now, now);
-    return step;
+    take_back(how, [](const request_state& one) { return one.again; });
+    count_failure();
+    go_on(now, now);
+    return step_;
 }
 
-BELAY_DECL worker_step worker_fsm::time_passed(time_point now)
+BELAY_DECL const worker_step& worker_fsm::time_passed(time_point now)
 {
-    worker_step step;
+    step_.clear();
     const auto is_late = [now](const request_state& one) { return one.deadline <= now; };
     if (std::ranges::any_of(in_flight_, is_late)) {
-        step.end = worker_end::terminate;
+        step_.end = worker_end::terminate;
         state_ = state::none;
-        take_back(step, errc::timed_out, is_late);
+        take_back(errc::timed_out, is_late);
+        count_failure();
     } else if (idle_since_ && rules_.idle_timeout &&
                belay::detail::time_after(*idle_since_, *rules_.idle_timeout) <= now) {
-        step.end = worker_end::retire;
+        step_.end = worker_end::retire;
         state_ = state::none;
     }
-    go_on(step, now, now);
-    return step;
+    go_on(now, now);
+    return step_;
 }
 
 BELAY_DECL std::optional<worker_fsm::time_point> worker_fsm::next_wake() const
@@ -164,25 +165,25 @@ BELAY_DECL bool worker_fsm::is_in_flight(std::uint64_t id) const noexcept
 
 /// Gives the child what it can take, or starts one, or lets go of one that has done its share.
 /// `turn`: since when those that are sent now have had their turn.
-BELAY_DECL void worker_fsm::go_on(worker_step& step, time_point now, time_point turn)
+BELAY_DECL void worker_fsm::go_on(time_point now, time_point turn)
 {
     const bool is_last = state_ == state::leaving || (state_ == state::running && is_spent());
     if (is_last && in_flight_.empty()) {
-        if (state_ == state::leaving) count_failure(now);
-        step.end = worker_end::retire;
+        if (state_ == state::leaving) count_failure();
+        step_.end = worker_end::retire;
         state_ = state::none;
     }
     if (state_ == state::none && !waiting_.empty() && not_before_ <= now) {
         state_ = state::launching;
         launch_started_ = now;
-        step.launch = true;
+        step_.launch = true;
     }
     while (state_ == state::running && !waiting_.empty() && has_room_for(waiting_.front())) {
         request_state one = std::move(waiting_.front());
         waiting_.pop_front();
         one.id = ++sent_;
         if (one.timeout) one.deadline = belay::detail::time_after(turn, *one.timeout);
-        step.send.push_back({one.which, one.id});
+        step_.send.push_back({one.which, one.id});
         in_flight_.push_back(std::move(one));
     }
     const bool idle = state_ == state::running && in_flight_.empty();
@@ -192,32 +193,32 @@ BELAY_DECL void worker_fsm::go_on(worker_step& step, time_point now, time_point 
         idle_since_ = now;
 }
 
-BELAY_DECL void worker_fsm::fail_in_flight(worker_step& step, error_code why)
+BELAY_DECL void worker_fsm::fail_in_flight(error_code why)
 {
     for (const request_state& one : in_flight_)
-        if (!one.abandoned) step.complete.push_back({one.which, why});
+        if (!one.abandoned) step_.complete.push_back({one.which, why});
     in_flight_.clear();
 }
 
 /// From a child that is gone: what has failed is completed, the rest comes to wait in its order.
 template <class HasFailed>
-void worker_fsm::take_back(worker_step& step, error_code why, HasFailed has_failed)
+void worker_fsm::take_back(error_code why, HasFailed has_failed)
 {
     for (const request_state& one : in_flight_)
-        if (!one.abandoned && has_failed(one)) step.complete.push_back({one.which, why});
+        if (!one.abandoned && has_failed(one)) step_.complete.push_back({one.which, why});
     for (auto one = in_flight_.rbegin(); one != in_flight_.rend(); ++one)
         if (!one->abandoned && !has_failed(*one))
             waiting_.push_front({.which = one->which, .timeout = one->timeout, .again = true});
     in_flight_.clear();
 }
 
-/// The first fresh child is started at once, then each a longer time after the end of the last.
-BELAY_DECL void worker_fsm::count_failure(time_point now)
+/// The first fresh child is started at once, then each a longer time after the start of the last.
+BELAY_DECL void worker_fsm::count_failure()
 {
     ++failures_;
     milliseconds pause = failures_ > 1 ? rules_.first_pause : milliseconds::zero();
     for (unsigned i = 2; i < failures_ && pause < rules_.longest_pause; ++i) pause *= 2;
-    not_before_ = belay::detail::time_after(now, std::min(pause, rules_.longest_pause));
+    not_before_ = belay::detail::time_after(launch_started_, std::min(pause, rules_.longest_pause));
 }
 
 BELAY_DECL bool worker_fsm::has_room_for(const request_state& one) const noexcept

@@ -6,12 +6,9 @@
 #include <belay/process/detail/worker_op.hpp>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/prefer.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -81,36 +78,35 @@ BELAY_DECL void worker_op::request(std::string event,
                                    worker_handler handler)
 {
     if (is_dead_) return;
-    const ticket which = ++last_ticket_;
-    auto slot = boost::asio::get_associated_cancellation_slot(handler);
+    auto slot = boost::asio::get_associated_cancellation_slot(handler.call);
+    const std::size_t size = event.size();
+    const clock::time_point now = time_.now();
+    const ticket which = keep({std::move(handler), std::move(event), timeout, now});
     if (slot.is_connected())
         slot.assign([weak = weak_from_this(), which](boost::asio::cancellation_type type) {
             const auto self = weak.lock();
             if (!self || self->is_dead_ || type == boost::asio::cancellation_type::none) return;
+            const clock::time_point later = self->time_.now();
             self->evidence_ = {};
-            self->obey(self->fsm_.cancel(which, self->time_.now()));
+            self->obey(self->fsm_.cancel(which, later), later);
+            self->go_on();
         });
-    const std::size_t size = event.size();
-    const clock::time_point now = time_.now();
     evidence_ = {};
-    boost::asio::any_completion_executor where =
-        boost::asio::prefer(boost::asio::get_associated_executor(handler, executor_),
-                            boost::asio::execution::outstanding_work.tracked);
-    pending_.emplace(which, pending_request{std::move(handler), std::move(where), std::move(event),
-                                            timeout, now});
     if (size > options_.limits.input) {
         evidence_.detail = "the event has " + std::to_string(size) + " bytes; at most " +
                            std::to_string(options_.limits.input) + " are allowed";
-        return complete({which, errc::input_too_large});
+        return complete({which, errc::input_too_large}, now);
     }
-    obey(fsm_.request(which, timeout, now));
+    obey(fsm_.request(which, timeout, now), now);
+    go_on();
 }
 
 BELAY_DECL void worker_op::shut_down()
 {
     if (is_dead_) return;
     evidence_ = {};
-    obey(fsm_.shut_down());
+    obey(fsm_.shut_down(), time_.now());
+    go_on();
 }
 
 BELAY_DECL void worker_op::on_line(std::string_view line)
@@ -132,7 +128,8 @@ BELAY_DECL void worker_op::on_line(std::string_view line)
                               " are allowed");
     child_->forget_err();
     result_ = answer->value;
-    obey(fsm_.answered(answer->id, time_.now()));
+    const clock::time_point now = time_.now();
+    obey(fsm_.answered(answer->id, now), now);
 }
 
 BELAY_DECL void worker_op::on_long_line(std::string_view beginning)
@@ -144,7 +141,9 @@ BELAY_DECL void worker_op::on_long_line(std::string_view beginning)
 
 BELAY_DECL void worker_op::on_hang_up()
 {
-    obey(fsm_.hung_up(time_.now()));
+    const clock::time_point now = time_.now();
+    obey(fsm_.hung_up(now), now);
+    go_on();
 }
 
 BELAY_DECL void worker_op::on_exit(exit_status status)
@@ -162,25 +161,45 @@ BELAY_DECL void worker_op::on_exit(exit_status status)
         how = "was ended by signal " + std::to_string(*signal);
     }
     evidence_.detail = "the worker " + how + " before it had answered";
-    obey(fsm_.exited(code, time_.now()));
+    const clock::time_point now = time_.now();
+    obey(fsm_.exited(code, now), now);
+    go_on();
 }
 
 BELAY_DECL void worker_op::on_alarm()
 {
     evidence_ = {};
     if (child_) evidence_.err = child_->err();
-    obey(fsm_.time_passed(time_.now()));
-}
-
-BELAY_DECL void worker_op::begin_lines() noexcept
-{
-    in_lines_ = true;
+    const clock::time_point now = time_.now();
+    obey(fsm_.time_passed(now), now);
+    go_on();
 }
 
 BELAY_DECL void worker_op::end_lines()
 {
+    write();  // before those who hear of a completion take their time
+    try {
+        while (completed_ < ready_.size()) {
+            completion next = std::move(ready_[completed_++]);
+            next();
+        }
+    } catch (...) {
+        // The others are not to suffer from it.
+        while (completed_ < ready_.size()) post(std::move(ready_[completed_++]));
+        forget_lines();
+        go_on();
+        throw;
+    }
+    forget_lines();
+    write();
+    set_alarm();
+}
+
+BELAY_DECL void worker_op::forget_lines() noexcept
+{
+    ready_.clear();
+    completed_ = 0;
     in_lines_ = false;
-    write_now();
 }
 
 BELAY_DECL void worker_op::on_context_destroyed() noexcept
@@ -189,36 +208,48 @@ BELAY_DECL void worker_op::on_context_destroyed() noexcept
     child_ = nullptr;
     // Moved away first: a handler may own the worker.
     const auto pending = std::exchange(pending_, {});
+    const auto ready = std::exchange(ready_, {});
+}
+
+BELAY_DECL worker_op::ticket worker_op::keep(pending_request request)
+{
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(pending_.size()));
+        pending_.emplace_back();
+    }
+    const std::uint32_t place = free_.back();
+    free_.pop_back();
+    pending_[place].emplace(std::move(request));
+    return ++count_ << 32 | place;
+}
+
+BELAY_DECL void worker_op::forget(ticket which)
+{
+    const auto place = static_cast<std::uint32_t>(which);
+    pending_[place].reset();
+    free_.push_back(place);
 }
 
 /// The order of the members is the order of the deeds.
-BELAY_DECL void worker_op::obey(worker_step step)
+BELAY_DECL void worker_op::obey(const worker_step& first, clock::time_point now)
 {
-    for (bool again = true; again;) {
-        again = false;
-        if (step.end == worker_end::hang_up)
+    const worker_step* step = &first;
+    for (;; now = time_.now()) {
+        if (step->end == worker_end::hang_up)
             child_->hang_up();
-        else if (step.end != worker_end::none)
-            std::exchange(child_, nullptr)->let_go(step.end == worker_end::retire);
-        for (const auto& one : step.complete) complete(one);
-        if (step.launch) {
-            step = launch();
-            again = true;
-            continue;
-        }
-        for (const auto& one : step.send) child_->queue(one.id, pending_.at(one.which).event);
-        if (!step.send.empty() && !write_soon()) {
-            step = fsm_.hung_up(time_.now());
-            again = true;
-        }
+        else if (step->end != worker_end::none)
+            std::exchange(child_, nullptr)->let_go(step->end == worker_end::retire);
+        for (const auto& one : step->complete) complete(one, now);
+        if (!step->launch) break;
+        step = &launch();
     }
-    set_alarm();
+    for (const auto& one : step->send) child_->queue(one.id, at(one.which).event);
 }
 
-BELAY_DECL worker_step worker_op::launch()
+BELAY_DECL const worker_step& worker_op::launch()
 {
     evidence_ = {};
-    const auto fail = [this](launch_fault fault) {
+    const auto fail = [this](launch_fault fault) -> const worker_step& {
         evidence_.cause = fault.cause;
         evidence_.detail = std::move(fault.detail);
         return fsm_.launch_failed(fault.code, time_.now());
@@ -226,7 +257,7 @@ BELAY_DECL worker_step worker_op::launch()
     if (std::string fault = invocation_fault(options_.argv, options_.cwd, options_.environment);
         !fault.empty())
         return fail({errc::invalid_argv, {}, std::move(fault)});
-    const auto fail_watching = [&](const error_code& error) {
+    const auto fail_watching = [&](const error_code& error) -> const worker_step& {
         return fail(
             {errc::spawn_failed, error, "watching " + options_.argv[0] + ": " + error.message()});
     };
@@ -257,23 +288,29 @@ BELAY_DECL std::shared_ptr<worker_child> worker_op::make_child()
         executor_, worker_child::bounds{line, options_.limits.err, options_.grace});
 }
 
-/// A lone request is written at once. Of many, those that come together are written together. Returns false
-/// when the child does not read any more.
-BELAY_DECL bool worker_op::write_soon()
+/// A lone request is written at once. Of many, those that come together are written together.
+BELAY_DECL void worker_op::go_on()
 {
-    if (in_lines_ || flush_is_posted_) return true;
-    if (pending_.size() == 1) return child_->flush();
-    flush_is_posted_ = true;
-    boost::asio::post(executor_, [self = shared_from_this()] {
-        self->flush_is_posted_ = false;
-        self->write_now();
-    });
-    return true;
+    if (in_lines_) return;
+    if (pending() == 1) {
+        write();
+    } else if (child_ && child_->wants_flush() && !write_is_posted_) {
+        write_is_posted_ = true;
+        boost::asio::post(executor_, [self = shared_from_this()] {
+            self->write_is_posted_ = false;
+            self->write();
+            self->set_alarm();
+        });
+    }
+    set_alarm();
 }
 
-BELAY_DECL void worker_op::write_now()
+BELAY_DECL void worker_op::write()
 {
-    if (child_ && !child_->flush()) obey(fsm_.hung_up(time_.now()));
+    while (child_ && !child_->flush()) {
+        const clock::time_point now = time_.now();
+        obey(fsm_.hung_up(now), now);
+    }
 }
 
 BELAY_DECL void worker_op::misbehaved(errc why, std::string detail)
@@ -281,29 +318,38 @@ BELAY_DECL void worker_op::misbehaved(errc why, std::string detail)
     evidence_ = {};
     evidence_.err = child_->err();
     evidence_.detail = std::move(detail);
-    obey(fsm_.misbehaved(why, time_.now()));
+    const clock::time_point now = time_.now();
+    obey(fsm_.misbehaved(why, now), now);
+    go_on();
 }
 
-BELAY_DECL void worker_op::complete(const worker_step::completion& what)
+BELAY_DECL void worker_op::complete(const worker_step::completion& what, clock::time_point now)
 {
-    auto node = pending_.extract(what.which);
-    pending_request& request = node.mapped();
-    worker_reply reply;
+    pending_request& request = at(what.which);
+    completion done{std::move(request.handler.call), what.error, {}};
+    worker_reply& reply = done.reply;
     if (what.error)
         reply = evidence_;
     else
-        reply.result = std::exchange(result_, {});
+        reply.result.swap(result_);
     if (what.error == errc::timed_out)
         reply.detail =
             "the worker gave no answer within " + std::to_string(request.timeout->count()) + " ms";
-    reply.duration = time_.now() - request.started;
-    // A post, so that it is never entered from inside the initiating function or a cancellation.
-    boost::asio::post(executor_, boost::asio::bind_executor(
-                                     std::move(request.executor),
-                                     [handler = std::move(request.handler), error = what.error,
-                                      reply = std::move(reply)]() mutable {
-                                         std::move(handler)(error, std::move(reply));
-                                     }));
+    reply.duration = now - request.started;
+    const auto elsewhere = std::move(request.handler.elsewhere);
+    forget(what.which);
+    if (elsewhere)
+        boost::asio::post(executor_, boost::asio::bind_executor(elsewhere, std::move(done)));
+    else if (in_lines_)
+        ready_.push_back(std::move(done));
+    else
+        post(std::move(done));
+}
+
+/// So that it is never entered from inside the initiating function or a cancellation.
+BELAY_DECL void worker_op::post(completion what)
+{
+    boost::asio::post(executor_, std::move(what));
 }
 
 BELAY_DECL void worker_op::set_alarm()
