@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "support.hpp"
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <ostream>
 #include <poll.h>
 #include <sched.h>
@@ -130,6 +132,25 @@ BOOST_DATA_TEST_CASE(a_child_runs_and_its_status_is_taken_once, boost::unit_test
     BOOST_TEST((running.reap() == exit_status::exited(7)));
     BOOST_TEST((running.reap() == exit_status()));
     BOOST_TEST(!test::has_children());
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_has_ended_leaves_no_stack_of_its_children_behind)
+{
+    const auto one_thread = [] {
+        std::thread([] {
+            const spawn_result started = detail::spawn(probe_request(spawn_way::automatic));
+            child running(started.pid, started.pidfd);
+            wait_for(running);
+        }).join();
+    };
+    const auto mappings = [] {
+        std::ifstream maps("/proc/self/maps");
+        return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+    };
+    one_thread();  // what the C library keeps of a thread, it has now
+    const auto before = mappings();
+    for (int i = 0; i < 20; ++i) one_thread();
+    BOOST_TEST(mappings() < before + 20);
 }
 
 BOOST_DATA_TEST_CASE(a_look_at_a_running_child_does_not_wait, boost::unit_test::data::make(ways),

@@ -34,7 +34,7 @@ struct stdio_pipes {
     pipe_ends err;
 };
 
-/// The ends that are ours do not block.
+/// A write to `in` does not block. A stream that is given `out` or `err` sees to that for itself.
 BELAY_DECL std::optional<launch_fault> make_pipes(stdio_pipes& pipes, const std::string& program);
 
 /// The pipes' ends stay the caller's, the child's among them. A null `spawn` stands for

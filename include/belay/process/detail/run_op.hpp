@@ -62,7 +62,8 @@ private:
     BELAY_DECL void wait_for_output(output& from);
     BELAY_DECL void read_output(output& from);
     BELAY_DECL bool read_some(output& from, std::size_t at_most);
-    BELAY_DECL void drain(output& from);
+    BELAY_DECL void drain();
+    BELAY_DECL void drain(output& from, short events);
     BELAY_DECL void wait_for_exit();
     BELAY_DECL void wait_for_deadline();
     BELAY_DECL void report(error_code error);

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -31,8 +32,8 @@ BELAY_DECL int make_pipe(pipe_ends& ends) noexcept
 
 BELAY_DECL int make_nonblocking(const file_descriptor& end) noexcept
 {
-    const int flags = ::fcntl(end.get(), F_GETFL);
-    return flags < 0 || ::fcntl(end.get(), F_SETFL, flags | O_NONBLOCK) != 0 ? errno : 0;
+    int on = 1;
+    return ::ioctl(end.get(), FIONBIO, &on) == 0 ? 0 : errno;
 }
 
 BELAY_DECL ssize_t write_with_no_signal_flag(int number, const char* bytes,

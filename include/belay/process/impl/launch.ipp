@@ -49,8 +49,7 @@ BELAY_DECL std::optional<launch_fault> make_pipes(stdio_pipes& pipes, const std:
     int error = make_pipe(pipes.in);
     if (error == 0) error = make_pipe(pipes.out);
     if (error == 0) error = make_pipe(pipes.err);
-    for (const file_descriptor* const ours : {&pipes.in.write, &pipes.out.read, &pipes.err.read})
-        if (error == 0) error = make_nonblocking(*ours);
+    if (error == 0) error = make_nonblocking(pipes.in.write);
     if (error == 0) return std::nullopt;
     return fault_of(errc::spawn_failed, error, "making the pipes for " + program);
 }

@@ -211,7 +211,7 @@ BELAY_DECL void run_op::read_output(output& from)
 }
 
 /// Reads what is there, up to `at_most` bytes. Returns whether more may come; if not, the pipe is
-/// closed.
+/// closed. It does not block: Asio has seen to that when it was waited for.
 BELAY_DECL bool run_op::read_some(output& from, std::size_t at_most)
 {
     char buffer[16 * 1024];
@@ -233,16 +233,26 @@ BELAY_DECL bool run_op::read_some(output& from, std::size_t at_most)
 }
 
 /// Reads what the child had written before it exited, and no more: somebody else may go on writing.
-BELAY_DECL void run_op::drain(output& from)
+BELAY_DECL void run_op::drain()
+{
+    const auto number = [](output& of) { return of.pipe.is_open() ? of.pipe.native_handle() : -1; };
+    pollfd ends[] = {{number(out_), POLLIN, 0}, {number(err_), POLLIN, 0}};
+    ::poll(ends, 2, 0);
+    drain(out_, ends[0].revents);
+    drain(err_, ends[1].revents);
+}
+
+BELAY_DECL void run_op::drain(output& from, short events)
 {
     if (!from.pipe.is_open()) return;
     int there = 0;
-    if (::ioctl(from.pipe.native_handle(), FIONREAD, &there) != 0) there = 0;
-    if (read_some(from, static_cast<std::size_t>(there)) && !reported_) {
-        pollfd end{from.pipe.native_handle(), POLLIN, 0};
-        const bool hung_up = ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
-        report_.pipe_still_open = report_.pipe_still_open || !hung_up;
-    }
+    if ((events & POLLIN) != 0 && ::ioctl(from.pipe.native_handle(), FIONREAD, &there) != 0)
+        there = 0;
+    if (!read_some(from, static_cast<std::size_t>(there))) return;
+    if ((events & POLLHUP) != 0)
+        close(from.pipe);
+    else if (!reported_)
+        report_.pipe_still_open = true;
 }
 
 BELAY_DECL void run_op::wait_for_exit()
@@ -251,8 +261,7 @@ BELAY_DECL void run_op::wait_for_exit()
         if (!self->exit_.is_open()) return;
         const child_state state = self->child_.peek();
         if (state == child_state::running) return self->wait_for_exit();
-        self->drain(self->out_);
-        self->drain(self->err_);
+        self->drain();
         if (!self->out_.pipe.is_open() && !self->err_.pipe.is_open())
             self->obey(self->fsm_.pipes_closed());
         self->obey(self->fsm_.exited(clock::now(), self->out_.is_over_limit(),

@@ -247,46 +247,74 @@ BELAY_IN_CHILD inline void become_program(clone_frame* frame) noexcept
     fail(spawn_stage::exec, -error);
 }
 
+/// Where a thread's children run until they are programs, one after the other. Room for a caller's `setup`;
+/// the page below it is not accessible.
+class child_stack {
+public:
+    child_stack() = default;
+    child_stack(const child_stack&) = delete;
+    child_stack& operator=(const child_stack&) = delete;
+    ~child_stack()
+    {
+        if (memory_) ::munmap(memory_, guard_size + size);
+    }
+
+    /// Its end, or null: see errno.
+    char* end() noexcept
+    {
+        if (!memory_) make();
+        return memory_ ? memory_ + guard_size + size : nullptr;
+    }
+
+private:
+    static constexpr std::size_t guard_size = 64 * 1024;  // a page, whatever the machine calls that
+    static constexpr std::size_t size = 64 * 1024;
+
+    void make() noexcept
+    {
+        void* const memory = ::mmap(nullptr, guard_size + size, PROT_NONE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (memory == MAP_FAILED) return;
+        if (::mprotect(static_cast<char*>(memory) + guard_size, size, PROT_READ | PROT_WRITE) == 0)
+            memory_ = static_cast<char*>(memory);
+        else
+            ::munmap(memory, guard_size + size);
+    }
+
+    char* memory_ = nullptr;
+};
+
 /// `refused`: clone is not to be had here, and another way may be tried.
 inline spawn_result spawn_by_clone(const spawn_request& request, bool& refused) noexcept
 {
-    // Room for a caller's `setup`; the page below it is not accessible.
-    constexpr std::size_t guard_size = 64 * 1024;  // a page, whatever the machine calls that
-    constexpr std::size_t stack_size = 64 * 1024;
-    void* const memory = ::mmap(nullptr, guard_size + stack_size, PROT_NONE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (memory == MAP_FAILED) return {.error = errno};
-    char* const stack = static_cast<char*>(memory) + guard_size;
+    thread_local child_stack stack;  // made once: a new one costs as much as several system calls
+    char* const stack_end = stack.end();
+    if (!stack_end) return {.error = errno};
+
+    clone_frame frame{&request, request.environment ? request.environment : ::environ, 0,
+                      spawn_stage::start};
+
+    // Also the C library's own signals, which sigfillset leaves out: one of them changes user ids.
+    const unsigned long every_signal = ~0UL;
+    unsigned long before = 0;
     spawn_result result;
-    if (::mprotect(stack, stack_size, PROT_READ | PROT_WRITE) != 0)
-        result.error = errno;
-    else {
-        clone_frame frame{&request, request.environment ? request.environment : ::environ, 0,
-                          spawn_stage::start};
+    system_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&every_signal),
+                reinterpret_cast<long>(&before), 8);
+    const long pid = clone_and_call(&become_program, &frame, stack_end, &result.pidfd);
+    system_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, 8);
 
-        // Also the C library's own signals, which sigfillset leaves out: one of them changes user
-        // ids.
-        const unsigned long every_signal = ~0UL;
-        unsigned long before = 0;
-        system_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&every_signal),
-                    reinterpret_cast<long>(&before), 8);
-        const long pid = clone_and_call(&become_program, &frame, stack + stack_size, &result.pidfd);
-        system_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, 8);
-
-        if (pid < 0) {
-            result.pidfd = -1;
-            result.error = static_cast<int>(-pid);
-            refused = pid == -ENOSYS || pid == -EPERM || pid == -EINVAL;
-        } else if (frame.error != 0) {
-            reap_failed_child(static_cast<pid_t>(pid));
-            ::close(result.pidfd);
-            result.pidfd = -1;
-            result.error = frame.error;
-            result.stage = frame.stage;
-        } else
-            result.pid = static_cast<pid_t>(pid);
-    }
-    ::munmap(memory, guard_size + stack_size);
+    if (pid < 0) {
+        result.pidfd = -1;
+        result.error = static_cast<int>(-pid);
+        refused = pid == -ENOSYS || pid == -EPERM || pid == -EINVAL;
+    } else if (frame.error != 0) {
+        reap_failed_child(static_cast<pid_t>(pid));
+        ::close(result.pidfd);
+        result.pidfd = -1;
+        result.error = frame.error;
+        result.stage = frame.stage;
+    } else
+        result.pid = static_cast<pid_t>(pid);
     return result;
 }
 
