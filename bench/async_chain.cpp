@@ -167,7 +167,9 @@ int main(int argc, char** argv)
     for (const std::size_t handlers : {1, 4, 16, 64}) {
         const auto parameters = "handlers:" + std::to_string(handlers);
         const auto add = [&](const char* variant, auto measure) {
-            program.add(variant, parameters, [=](auto& state) { measure(state, handlers); });
+            program.add(variant, parameters, [=](auto& state) { measure(state, handlers); })
+                ->Repetitions(program.quick() ? 11 : 31)
+                ->MinTime(0.005);
         };
         add("chain", through_chain);
         add("async_chain", through_async_chain);

@@ -61,10 +61,10 @@ template <std::size_t N>
 void add(bench::program& program, bench::script& node)
 {
     const auto parameters = "handlers:" + std::to_string(N);
-    const long repetitions = program.quick() ? 7 : 20;
-    // Of each variant 1,000,000 calls at least, and no slice shorter than some milliseconds.
+    // Of each variant 1,000,000 calls at least, in slices of some milliseconds.
+    constexpr long rounds = N >= 16 ? 20 : 200 / long{N};
     const auto configure = [&](benchmark::internal::Benchmark* one) {
-        one->Repetitions(static_cast<int>(repetitions))->Iterations(N >= 16 ? 50 : 800 / long{N});
+        one->Repetitions(program.quick() ? 15 : 50)->Iterations(rounds);
     };
     const auto variant = [&](const char* name, auto dispatch) {
         configure(
@@ -73,7 +73,7 @@ void add(bench::program& program, bench::script& node)
     variant("by hand", by_hand<N>());
     variant("static_chain", static_chain<N>());
     variant("chain", chain<N>());
-    bench::add_peers<N>(program, parameters, every, true, node, 50'000, configure);
+    bench::add_peers<N>(program, parameters, every, true, node, 20'000, configure);
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 // the same work with Boost.JSON: copy the input into a value and serialise that; parse, check
 // what has to be there, and move it out.
 
-#include "question.hpp"
-
 #include <belay/hooks/protocol/vera.hpp>
 #include <belay/hooks/tool_events.hpp>
 
@@ -15,6 +13,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+
+#include "question.hpp"
 
 #if BELAY_BENCH_NLOHMANN
 #include <nlohmann/json.hpp>
@@ -143,15 +143,20 @@ void add(bench::program& program, std::size_t bytes)
     const auto parameters = [&](const char* way) {
         return std::string("do:") + way + "/bytes:" + std::to_string(bytes);
     };
+    const auto measure = [&](const char* variant, const char* way, auto body) {
+        program.add(variant, parameters(way), std::move(body))
+            ->Repetitions(program.quick() ? 11 : 41)
+            ->MinTime(0.005);
+    };
     const auto encode = [&](const char* variant, auto how) {
-        program.add(variant, parameters("encode"), [=](benchmark::State& state) {
+        measure(variant, "encode", [=](benchmark::State& state) {
             if (json::parse(how(event)) != json::parse(encode_by_belay(event)))
                 return state.SkipWithError("this is another payload");
             for (auto _ : state) benchmark::DoNotOptimize(how(event));
         });
     };
     const auto decode = [&](const char* variant, auto how) {
-        program.add(variant, parameters("decode"), [=](benchmark::State& state) {
+        measure(variant, "decode", [=](benchmark::State& state) {
             if (!how(text)) return state.SkipWithError("the answer was refused");
             for (auto _ : state) benchmark::DoNotOptimize(how(text));
         });
@@ -186,7 +191,8 @@ int main(int argc, char** argv)
     bench::program program(argc, argv);
     for (const std::size_t bytes : {200, 4096, 65536, 262144}) add(program, bytes);
     return program.run({
-        .asks = "What do a hook's payload and the reading of its answer cost beside Boost.JSON alone?",
+        .asks =
+            "What do a hook's payload and the reading of its answer cost beside Boost.JSON alone?",
         .limit = "Boost.JSON",
         .peers = {"Boost.JSON, monotonic", "nlohmann"},
         .goals = {{.variant = "vera", .against = "Boost.JSON", .at_most = 1.1}},

@@ -82,7 +82,7 @@ void add(bench::program& program, bench::script& node, bool with_bash)
     const auto parameters =
         "handlers:" + std::to_string(N) + (with_bash ? "/matching:quarter" : "/matching:none");
     const auto configure = [&](benchmark::internal::Benchmark* one) {
-        one->Repetitions(program.quick() ? 5 : 15);
+        one->Repetitions(program.quick() ? 11 : 31)->MinTime(0.005);
     };
     const auto variant = [&](const char* name, auto dispatch) {
         configure(bench::add_dispatch(program, name, parameters, N, every, with_bash,
@@ -91,7 +91,7 @@ void add(bench::program& program, bench::script& node, bool with_bash)
     variant("by hand", by_hand<N>());
     variant("static_chain", static_chain<N>());
     variant("chain", chain<N>());
-    bench::add_peers<N>(program, parameters, every, with_bash, node, 20'000, configure);
+    bench::add_peers<N>(program, parameters, every, with_bash, node, 10'000, configure);
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ public:
     template <class Answer, class Said>
     checked<Answer> give(Said&& said, std::initializer_list<used> parts = {})
     {
-        refuse_duplicates(parts);
+        if (doubts_.duplicate_keys) refuse_duplicates(parts);
         if (fault_) return *std::move(fault_);
         return checked<Answer>(std::forward<Said>(said));
     }

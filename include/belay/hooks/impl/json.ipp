@@ -178,12 +178,12 @@ BELAY_DECL std::optional<json_fault> parse_json(std::string_view text, boost::js
 {
     boost::json::parse_options options;
     options.max_depth = json_depth_limit;
-    // For what is not yet part of a value: as much as a long text needs, so that it does not grow.
+    // For what is not yet part of a value: room for the longest text, so that it does not grow.
     std::array<unsigned char, 4096> small;
     std::unique_ptr<unsigned char[]> large;
-    if (text.size() > small.size() / 2) large.reset(new unsigned char[2 * text.size()]);
-    boost::json::parser parser({}, options, large ? large.get() : small.data(),
-                               large ? 2 * text.size() : small.size());
+    const auto room = std::max(text.size() + 1024, small.size());
+    if (room > small.size()) large.reset(new unsigned char[room]);
+    boost::json::parser parser({}, options, large ? large.get() : small.data(), room);
     boost::system::error_code ec;
     const auto offset = parser.write_some(text.data(), text.size(), ec);
     if (ec) {
@@ -219,13 +219,16 @@ inline bool spare_room_tells()
 
 inline void doubt(const boost::json::value& document, json_doubts& doubts)
 {
+    const auto doubt_part = [&](const boost::json::value& part) {
+        if (part.is_structured() || part.is_double()) doubt(part, doubts);
+    };
     if (const auto* object = document.if_object()) {
-        doubts.duplicate_keys = doubts.duplicate_keys || has_spare_room(*object);
-        for (const auto& one : *object) doubt(one.value(), doubts);
+        doubts.duplicate_keys |= has_spare_room(*object);
+        for (const auto& one : *object) doubt_part(one.value());
     } else if (const auto* array = document.if_array()) {
-        for (const auto& one : *array) doubt(one, doubts);
+        for (const auto& one : *array) doubt_part(one);
     } else if (const auto* number = document.if_double()) {
-        doubts.infinite_numbers = doubts.infinite_numbers || !std::isfinite(*number);
+        doubts.infinite_numbers |= !std::isfinite(*number);
     }
 }
 
