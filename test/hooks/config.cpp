@@ -295,6 +295,31 @@ BOOST_AUTO_TEST_CASE(a_worker_is_given_1_to_64_events_at_a_time)
                "config.json: hooks[0].in_flight 1 is only for an entry whose mode is \"worker\"");
 }
 
+BOOST_AUTO_TEST_CASE(tools_are_names_each_once_in_a_phase_about_a_tool)
+{
+    const auto of = [](const std::string& value) { return with(R"(,"tools":)" + value); };
+    const std::vector<std::string> two{"bash", "edit"};
+    BOOST_TEST(executables(of(R"(["bash","edit"])"))[0].tools == two);
+    BOOST_TEST(executables(with(""))[0].tools.empty());
+    for (const std::string value : {"[]", "\"bash\"", "null", "{}", "1"}) {
+        BOOST_TEST(fault(of(value)) ==
+                   "config.json: hooks[0].tools must be a non-empty array of names of tools, not " +
+                       value);
+    }
+    for (const std::string value : {"\"\"", "5", "null", "[\"bash\"]"}) {
+        BOOST_TEST(fault(of("[\"bash\"," + value + "]")) ==
+                   "config.json: hooks[0].tools[1] must be a non-empty string, not " + value);
+    }
+    BOOST_TEST(fault(of(R"(["bash","edit","bash"])")) ==
+               "config.json: hooks[0].tools[2] is given twice: \"bash\"");
+    BOOST_TEST(fault(hooks_of(R"({"phase":"session_start","argv":["a"],"tools":["bash"]})")) ==
+               "config.json: hooks[0].tools [\"bash\"] means nothing in the phase session_start");
+    BOOST_TEST(fault(hooks_of(R"({"phase":"post_tool_use","argv":["a"],"tools":["bash"]})")) == "");
+    BOOST_TEST(
+        fault(hooks_of(
+            R"({"phase":"PreToolUse","protocol":"claude","argv":["a"],"tools":["bash"]})")) == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_program_is_resolved_inside_the_hooks_directory)
 {
     const std::pair<std::string, std::string> programs[] = {
@@ -555,17 +580,35 @@ BOOST_AUTO_TEST_CASE(only_a_worker_has_several_events_in_flight)
     BOOST_TEST(made->in_flight == 8u);
 }
 
+BOOST_AUTO_TEST_CASE(the_tools_of_a_spec_are_names_each_once)
+{
+    const auto fault = [](std::string phase, std::vector<std::string> tools) {
+        const auto made =
+            check({.phase = std::move(phase), .argv = {"x"}, .tools = std::move(tools)});
+        return made ? std::string() : made.error().message;
+    };
+    BOOST_TEST(fault("pre_tool_use", {"bash", "edit"}) == "");
+    BOOST_TEST(fault("pre_turn", {}) == "");
+    BOOST_TEST(fault("pre_turn", {"bash"}) ==
+               "Command hook tools mean nothing in the phase pre_turn");
+    BOOST_TEST(fault("post_tool_use", {"bash", ""}) ==
+               "Command hook tools must be non-empty names");
+    BOOST_TEST(fault("pre_tool_use", {"bash", "edit", "bash"}) ==
+               "Command hook tools name \"bash\" twice");
+}
+
 BOOST_AUTO_TEST_CASE(a_key_that_means_nothing_is_no_error_but_is_told)
 {
     const auto loaded = config::parse(
         R"({"hooks":[{"phase":"pre_turn","argv":["a"]},
                      {"phase":"pre_turn","argv":["a"],"timeout":5,"note":"mine"},
-                     {"phase":"pre_turn","argv":["a"],"modus":"worker","inflight":2}]})",
+                     {"phase":"pre_turn","argv":["a"],"modus":"worker","inflight":2,"tool":[]}]})",
         "/home/nobody/.vera", "c.json");
     const std::vector<std::string> told{
         "c.json: hooks[1].timeout means nothing (did you mean timeout_ms?)",
         "c.json: hooks[1].note means nothing", "c.json: hooks[2].modus means nothing",
-        "c.json: hooks[2].inflight means nothing (did you mean in_flight?)"};
+        "c.json: hooks[2].inflight means nothing (did you mean in_flight?)",
+        "c.json: hooks[2].tool means nothing (did you mean tools?)"};
     BOOST_TEST(loaded.value().warnings() == told, boost::test_tools::per_element());
 
     const auto nearly = config::parse(

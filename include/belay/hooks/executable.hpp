@@ -50,7 +50,8 @@ struct executable_spec {
     std::chrono::milliseconds timeout{1000};
     std::string name{};  ///< shown to people; empty: the file name of `argv[0]`
     run_mode mode = run_mode::once;
-    std::size_t in_flight = 1;  ///< of a worker: how many events it may be given at a time
+    std::size_t in_flight = 1;         ///< of a worker: how many events it may be given at a time
+    std::vector<std::string> tools{};  ///< the tools that it is for; empty: every tool
 };
 
 /// An executable hook whose entry was understood.
@@ -63,6 +64,7 @@ struct executable {
     std::string name{};
     run_mode mode = run_mode::once;
     std::size_t in_flight = 1;
+    std::vector<std::string> tools{};
 };
 
 /// The protocols that entries may name.
@@ -76,7 +78,8 @@ inline constexpr std::chrono::milliseconds timeout_limit{30000};
 
 /// What `spec` means, or why it cannot be a hook: first its protocol is judged, then its phase, its
 /// argv (1 to 16 elements, none empty, at most 8 KiB as JSON), its timeout (1 to 30000 ms), `in_flight`
-/// (of a worker 1 to 64, else 1). The diagnosis is `errc::invalid_config`. A path that is not absolute is refused where the hook is
+/// (of a worker 1 to 64, else 1), its tools (only in the two phases around a tool call; none empty, and
+/// each once). The diagnosis is `errc::invalid_config`. A path that is not absolute is refused where the hook is
 /// registered, and again by process::async_run.
 [[nodiscard]] BELAY_DECL checked<executable> check(const executable_spec& spec,
                                                    protocols known = default_protocols());
@@ -145,6 +148,10 @@ BELAY_DECL checked<phase> find_phase(const protocol& speaks, std::string_view co
 BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv);
 BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noexcept;
 BELAY_DECL std::string_view in_flight_fault(run_mode mode, std::size_t in_flight) noexcept;
+
+// Whether a phase is about a tool, and why a hook may not be for these tools; empty: it may.
+BELAY_DECL bool is_about_a_tool(phase when) noexcept;
+BELAY_DECL std::string tools_fault(phase when, const std::vector<std::string>& tools);
 
 // Why an extension may not have this program; empty: it may.
 BELAY_DECL std::string program_fault(std::string_view program);

@@ -16,7 +16,9 @@
 
 #include <belay/config.hpp>
 #include <belay/core/error.hpp>
+#include <belay/core/event.hpp>
 #include <belay/core/failure.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/hooks/ask.hpp>
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/detail/hook_set.hpp>
@@ -80,7 +82,19 @@ public:
     {
         handler_info info{.name = name(), .from = origin::extension, .timeout = timeout};
         return add("hooks." + std::string(E::event_name), timeout,
-                   detail::shared_hook::of<E>(std::move(info), std::move(handler)));
+                   detail::shared_hook::of<E>(std::move(info), {}, std::move(handler)));
+    }
+
+    /// Likewise a function that is asked only about some tools: for `pre_tool_use` and `post_tool_use`.
+    template <class E, class Handler>
+    checked<hook_id> on(matcher only_for, Handler handler,
+                        std::optional<std::chrono::milliseconds> timeout = {}) const
+    {
+        static_assert(belay::detail::check_subject<E>());
+        handler_info info{.name = name(), .from = origin::extension, .timeout = timeout};
+        return add(
+            "hooks." + std::string(E::event_name), timeout,
+            detail::shared_hook::of<E>(std::move(info), std::move(only_for), std::move(handler)));
     }
 
     /// Registers an executable, like `registry::on_executable`; needs `hooks.command`.

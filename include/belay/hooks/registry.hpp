@@ -15,6 +15,8 @@
 #include <belay/config.hpp>
 #include <belay/core/async_chain.hpp>
 #include <belay/core/error.hpp>
+#include <belay/core/event.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/observer_group.hpp>
 #include <belay/core/trace.hpp>
 #include <belay/hooks/config.hpp>
@@ -93,8 +95,21 @@ public:
                std::optional<std::chrono::milliseconds> timeout = {})
     {
         return add(detail::shared_hook::of<E>(
-            {.name = std::move(name), .from = origin::extension, .timeout = timeout},
+            {.name = std::move(name), .from = origin::extension, .timeout = timeout}, {},
             std::move(handler)));
+    }
+
+    /// Registers a function that is asked only about some tools: for `pre_tool_use` and `post_tool_use`.
+    ///
+    ///     hooks.on<pre_tool_use>(belay::any_of({"edit", "write"}), read_only, "read-only");
+    template <class E, class Handler>
+    hook_id on(matcher only_for, Handler handler, std::string name,
+               std::optional<std::chrono::milliseconds> timeout = {})
+    {
+        static_assert(belay::detail::check_subject<E>());
+        return add(detail::shared_hook::of<E>(
+            {.name = std::move(name), .from = origin::extension, .timeout = timeout},
+            std::move(only_for), std::move(handler)));
     }
 
     /// Registers an executable for an extension (spec: Vera, "Register from an extension"): like an

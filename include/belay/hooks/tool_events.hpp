@@ -42,6 +42,9 @@ struct pre_tool_use {
     tool_call call{};
     std::optional<std::string> session_id{};
     std::string workspace{};
+
+    /// For matchers: the tool's name.
+    std::string_view subject() const { return call.name; }
 };
 
 struct pre_tool_use::outcome {
@@ -140,6 +143,9 @@ struct post_tool_use {
     std::chrono::duration<double, std::milli> duration{};  ///< 0 for a replaced call
     std::optional<std::string> session_id{};
     std::string workspace{};
+
+    /// For matchers: the tool's name.
+    std::string_view subject() const { return call.name; }
 };
 
 struct post_tool_use::outcome {

@@ -19,8 +19,8 @@
 namespace belay::hooks::detail {
 
 // What an entry may hold.
-inline constexpr std::array<std::string_view, 6> hook_keys{"phase",      "argv", "protocol",
-                                                           "timeout_ms", "mode", "in_flight"};
+inline constexpr std::array<std::string_view, 7> hook_keys{
+    "phase", "argv", "protocol", "timeout_ms", "mode", "in_flight", "tools"};
 
 /// " (did you mean pre_turn?)" if one of the names is near: in its letters first, whatever their case
 /// and what is between its words. Else nothing.

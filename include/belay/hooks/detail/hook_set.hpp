@@ -8,6 +8,7 @@
 #include <belay/core/async_chain.hpp>
 #include <belay/core/detail/pool_handler.hpp>
 #include <belay/core/event.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/observer_group.hpp>
 #include <belay/core/observers.hpp>
 #include <belay/hooks/phase.hpp>
@@ -80,10 +81,16 @@ public:
         : hook_lines(group, trace), pool_(std::move(pool))
     {}
 
+    // Only an event with a subject may have a matcher.
     template <class E>
-    handler_id add(handler_info info, const any_handler<E>& handler)
+    handler_id add(handler_info info, const any_handler<E>& handler, matcher only_for = {})
     {
-        return hooks_of<E>().add(std::move(info), belay::detail::on_pool(pool_, handler));
+        auto placed = belay::detail::on_pool(pool_, handler);
+        if constexpr (belay::detail::has_subject<E>) {
+            return hooks_of<E>().add(std::move(info), std::move(only_for), std::move(placed));
+        } else {
+            return hooks_of<E>().add(std::move(info), std::move(placed));
+        }
     }
 
 private:
@@ -97,14 +104,14 @@ struct shared_hook {
     bool (*remove_from)(hook_set&, handler_id) = nullptr;
 
     template <class E, class Handler>
-    static shared_hook of(handler_info info, Handler handler)
+    static shared_hook of(handler_info info, matcher only_for, Handler handler)
     {
         any_handler<E> shared(std::move(handler));
         if (!shared) return {};
-        return {[info = std::move(info), shared = std::move(shared)](hook_set& set) {
-                    return set.add(info, shared);
-                },
-                [](hook_set& set, handler_id id) { return set.hooks_of<E>().remove(id); }};
+        return {
+            [info = std::move(info), only_for = std::move(only_for),
+             shared = std::move(shared)](hook_set& set) { return set.add(info, shared, only_for); },
+            [](hook_set& set, handler_id id) { return set.hooks_of<E>().remove(id); }};
     }
 };
 

@@ -29,7 +29,8 @@ inline void activate_command_hooks(registrar& hooks)
                              .protocol = std::string(hook.speaks->name()),
                              .timeout = hook.timeout,
                              .mode = hook.mode,
-                             .in_flight = hook.in_flight};
+                             .in_flight = hook.in_flight,
+                             .tools = hook.tools};
         if (const auto why = program_fault(hook.argv[0]); !why.empty()) {
             return hooks.refuse(where + "argv[0]: " + why);
         }

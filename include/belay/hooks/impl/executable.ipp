@@ -74,6 +74,26 @@ BELAY_DECL std::string_view in_flight_fault(run_mode mode, std::size_t in_flight
     return bounded ? "" : "Command hook in_flight must be between 1 and 64";
 }
 
+BELAY_DECL bool is_about_a_tool(phase when) noexcept
+{
+    return when == phase::pre_tool_use || when == phase::post_tool_use;
+}
+
+BELAY_DECL std::string tools_fault(phase when, const std::vector<std::string>& tools)
+{
+    if (tools.empty()) return "";
+    if (!is_about_a_tool(when)) {
+        return "Command hook tools mean nothing in the phase " + std::string(name_of(when));
+    }
+    for (auto one = tools.begin(); one != tools.end(); ++one) {
+        if (one->empty()) return "Command hook tools must be non-empty names";
+        if (std::find(tools.begin(), one, *one) != one) {
+            return "Command hook tools name \"" + *one + "\" twice";
+        }
+    }
+    return "";
+}
+
 BELAY_DECL std::string program_fault(std::string_view program)
 {
     if (program.starts_with('/')) return "";
@@ -242,6 +262,9 @@ BELAY_DECL checked<executable> check(const executable_spec& spec, protocols know
                            detail::in_flight_fault(spec.mode, spec.in_flight)}) {
         if (!why.empty()) return diagnosis{errc::invalid_config, std::string(why)};
     }
+    if (auto why = detail::tools_fault(*when, spec.tools); !why.empty()) {
+        return diagnosis{errc::invalid_config, std::move(why)};
+    }
     return executable{.when = *when,
                       .speaks = *speaks,
                       .configured = spec.phase,
@@ -249,7 +272,8 @@ BELAY_DECL checked<executable> check(const executable_spec& spec, protocols know
                       .timeout = spec.timeout,
                       .name = spec.name.empty() ? detail::file_name(spec.argv[0]) : spec.name,
                       .mode = spec.mode,
-                      .in_flight = spec.in_flight};
+                      .in_flight = spec.in_flight,
+                      .tools = spec.tools};
 }
 
 }  // namespace belay::hooks

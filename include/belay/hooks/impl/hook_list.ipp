@@ -91,6 +91,32 @@ inline diagnosis refused(const std::string& why)
     return {errc::invalid_config, why};
 }
 
+inline checked<std::vector<std::string>> read_tools(const boost::json::value& field, phase when,
+                                                    const std::string& where)
+{
+    if (!is_about_a_tool(when)) {
+        return refused(where + " " + excerpt(field) + " means nothing in the phase " +
+                       std::string(name_of(when)));
+    }
+    if (!field.is_array() || field.get_array().empty()) {
+        return refused(where + " must be a non-empty array of names of tools, not " +
+                       excerpt(field));
+    }
+    std::vector<std::string> tools;
+    for (const auto& element : field.get_array()) {
+        const auto here = where + '[' + std::to_string(tools.size()) + ']';
+        const auto* name = element.if_string();
+        if (name == nullptr || name->empty()) {
+            return refused(here + " must be a non-empty string, not " + excerpt(element));
+        }
+        if (std::ranges::find(tools, view(*name)) != tools.end()) {
+            return refused(here + " is given twice: " + excerpt(element));
+        }
+        tools.emplace_back(view(*name));
+    }
+    return tools;
+}
+
 // What an entry says, if each field is of its type and the phase and protocol are known.
 inline checked<executable> read_hook(const boost::json::value& item, const std::string& where,
                                      protocols known)
@@ -167,6 +193,11 @@ inline checked<executable> read_hook(const boost::json::value& item, const std::
                            std::to_string(in_flight_limit) + ", not " + excerpt(*field));
         }
         hook.in_flight = static_cast<std::size_t>(*number);
+    }
+    if (const auto* field = fields->if_contains("tools")) {
+        auto tools = read_tools(*field, hook.when, where + ".tools");
+        if (!tools) return tools.error();
+        hook.tools = *std::move(tools);
     }
     return hook;
 }

@@ -173,7 +173,8 @@ BELAY_DECL shared_hook registry_state::hook_for(executable what, std::string nam
 {
     shared_hook made;
     with_event(what.when, [&]<class E>(std::type_identity<E>) {
-        made = shared_hook::of<E>({.name = std::move(name), .from = from},
+        auto only_for = what.tools.empty() ? matcher() : any_of(what.tools);
+        made = shared_hook::of<E>({.name = std::move(name), .from = from}, std::move(only_for),
                                   executable_handler<E>(std::move(what), options.run));
     });
     return made;
