@@ -27,6 +27,7 @@
 #include <initializer_list>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -267,7 +268,9 @@ public:
     void on_span(const belay::trace_span& span) noexcept override
     {
         std::cout << span.handler.name << ": ";
-        if (!span.ran) {
+        if (!span.matched) {
+            std::cout << "not for this tool\n";
+        } else if (!span.ran) {
             std::cout << "not asked\n";
         } else {
             std::cout << (span.failed ? "failed: " + span.failed->message : std::string(span.said))
@@ -290,13 +293,18 @@ void try_event(fields& from, const config& configured)
 
     boost::asio::io_context loop;
     printer shown;
-    registry hooks(loop.get_executor(), {.trace = &shown});
-    hooks.use(std::make_shared<const config>(configured)).value();
+    std::optional<registry> hooks(std::in_place, loop.get_executor(),
+                                  registry_options{.trace = &shown});
+    hooks->use(std::make_shared<const config>(configured)).value();
+    // A worker would keep the loop at work for as long as the registry is there.
     if constexpr (belay::notification<E>) {
-        hooks.notify(std::move(event));
+        hooks->notify(std::move(event));
+        hooks->async_drain(2 * timeout_limit,
+                           [&](belay::error_code, std::size_t) { hooks.reset(); });
     } else {
-        hooks.async_dispatch(std::move(event), [](belay::error_code error, const auto& outcome) {
+        hooks->async_dispatch(std::move(event), [&](belay::error_code error, const auto& outcome) {
             error ? void(std::cout << error.message() << '\n') : say(outcome);
+            hooks.reset();
         });
     }
     loop.run();

@@ -9,7 +9,9 @@ void hook_trace::on_span(const belay::trace_span& span) noexcept
 {
     using std::chrono::milliseconds;
     auto line = std::string(span.event) + ": " + span.handler.name;
-    if (!span.ran) {
+    if (!span.matched) {
+        line += " is not for this tool";
+    } else if (!span.ran) {
         line += " was not asked";
     } else {
         line += span.failed ? " failed" : " said " + std::string(span.said);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every example of doc/hooks.md and doc/modules.md.
+"""Runs every example of the guides: doc/hooks.md, doc/workers.md, doc/modules.md.
 
     test.py TRY_HOOK AGENT COMPILER (examples | broken)
 
@@ -7,6 +7,7 @@ An HTML comment above a fenced block says what it is:
 
     file: NAME                 saved in the folder of its section ("## ..."); executable if it begins with #!;
                                a config.json must load, unless ", which does not load" follows its name
+    copy: NAME of FILE         likewise, and it is the whole of that example
     console                    what the commands after "$ " print in that folder
     payload: PHASE             what a hook of the phase gets on stdin
     payload: EVENT of PHASE    the same under the claude protocol, for the payload of the phase as the guide
@@ -34,7 +35,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GUIDES = ("doc/hooks.md", "doc/modules.md")
+GUIDES = ("doc/hooks.md", "doc/workers.md", "doc/modules.md")
 TRY_HOOK = AGENT = COMPILER = ""
 
 
@@ -82,12 +83,20 @@ def blocks_of(guide):
 
 def broken_links(guide):
     """Those to files that are not there, and to headings that are not."""
-    text = re.sub(r"^```.*?^```$", "", (ROOT / guide).read_text(), flags=re.MULTILINE | re.DOTALL)
-    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    anchors = {"#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    for link in re.findall(r"\]\(([^)]*)\)", text):
-        if not (link in anchors if link.startswith("#") else (ROOT / "doc" / link).exists()):
+    for link in re.findall(r"\]\(([^)]*)\)", prose_of(ROOT / guide)):
+        name, _, heading = link.partition("#")
+        file = ROOT / "doc" / name if name else ROOT / guide
+        if not file.exists() or heading and heading not in anchors_of(file):
             yield f"{guide}: nothing is at {link}"
+
+
+def prose_of(file):
+    return re.sub(r"^```.*?^```$", "", file.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors_of(file):
+    headings = re.findall(r"^#+ (.*)$", prose_of(file), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def wrong_events():
@@ -237,6 +246,12 @@ def file(block, folder):
         save(folder / name, block.text)
 
 
+def copy(block, folder):
+    name, source = block.match(r"copy: (\S+) of (example/\S+)").groups()
+    expect(block.text == (ROOT / source).read_text(), f"{source} is another")
+    save(folder / name, block.text)
+
+
 @functools.cache
 def compiled(source, *options):
     """The program; what is damaged elsewhere does not change it."""
@@ -308,7 +323,7 @@ def console(block, folder):
                f"$ {command}", f"exit status {ended.returncode}")
 
 
-KINDS = {"payload": payload, "answer": answer, "log": log, "part": part, "file": file, "console": console,
+KINDS = {"payload": payload, "answer": answer, "log": log, "part": part, "file": file, "copy": copy, "console": console,
          "manifest": manifest, "approval": approval}
 ALONE = {payload, answer, log, part, manifest, approval}
 

@@ -36,7 +36,8 @@ BELAY_DECL std::filesystem::path plain_path(const std::filesystem::path& written
 ///
 /// Loading is all or nothing: each entry needs a phase and protocol that are known, an argv of
 /// non-empty strings whose program lies inside `<home>/hooks`, and a timeout that is a positive whole
-/// number. The other limits are judged when a session starts its hooks: see `executables`. An entry of
+/// number. It may say that it is a worker, how many events that may have `in_flight`, and which tools it
+/// is for (doc/hooks.md, "A first hook"). The other limits are judged when a session starts its hooks: see `executables`. An entry of
 /// `extensions` needs an absolute `path`, each another one; what else it holds is the extension's.
 class config {
 public:

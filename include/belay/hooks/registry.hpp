@@ -49,6 +49,11 @@ namespace belay::hooks {
 ///
 /// The executor must not run two handlers at the same time: one thread runs its context, or it is a
 /// strand. All members are called on it, or while it is idle. Sessions may outlive the registry.
+///
+/// An executable whose entry says that it is a worker is started by its first event. It serves all sessions
+/// of its configuration, and is ended, its stdin first, when that was replaced and the last of these
+/// sessions is gone; one of an extension, when it is removed. Until then it is work of the executor's
+/// context: `run()` returns only after the registry and its sessions are gone, too.
 class registry {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -166,7 +171,7 @@ public:
     /// For a host that shuts down: waits until no hook runs that only watches (`turn_finished`,
     /// `pre_compact`, `session_end`, `subagent_finished`), whichever configuration it came from, and
     /// those included that are notified meanwhile. Those that still run when `budget` has passed
-    /// are cut off, with no budget at once: executables end with their process group, functions hear of
+    /// are cut off, with no budget at once: executables end with their process group (but a worker lives on), functions hear of
     /// their cancellation, what they answer later is dropped, and each is logged as failed; one that
     /// blocks its thread cannot be cut off. `cut` is how many. Nobody has to drain, and after it the registry goes on as before.
     ///
