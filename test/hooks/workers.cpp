@@ -345,6 +345,19 @@ BOOST_AUTO_TEST_CASE(a_deadline_of_the_chain_gives_the_event_up_and_leaves_it_al
     BOOST_TEST(reason(std::get<1>(next.get())) == before);
 }
 
+BOOST_AUTO_TEST_CASE(an_event_that_is_given_up_before_its_turn_is_never_given_to_it)
+{
+    use({entry("pre_tool_use")});
+    auto first = host::launch(asking("wait"));
+    BOOST_REQUIRE(comes_true([&] { return lines().size() == 1u; }));
+    auto second = host::launch(asking("observe"));
+    time.advance(60s);
+    BOOST_REQUIRE(comes_true([&] { return host::is_done(first) && host::is_done(second); }));
+    std::ofstream(home / "marks.go") << "";
+    BOOST_TEST(!reason(ask("pid")).empty());
+    BOOST_TEST(lines().size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(the_wait_for_its_turn_is_not_charged_to_a_hooks_timeout)
 {
     // each takes half a second, five take longer than one may

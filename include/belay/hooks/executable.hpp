@@ -64,7 +64,8 @@ struct executable {
     std::string name{};
     run_mode mode = run_mode::once;
     std::size_t in_flight = 1;
-    std::vector<std::string> tools{};
+    std::vector<std::string>
+        tools{};  ///< who adds it to a chain adds it for these: `any_of(tools)`
 };
 
 /// The protocols that entries may name.
@@ -79,8 +80,8 @@ inline constexpr std::chrono::milliseconds timeout_limit{30000};
 /// What `spec` means, or why it cannot be a hook: first its protocol is judged, then its phase, its
 /// argv (1 to 16 elements, none empty, at most 8 KiB as JSON), its timeout (1 to 30000 ms), `in_flight`
 /// (of a worker 1 to 64, else 1), its tools (only in the two phases around a tool call; none empty, and
-/// each once). The diagnosis is `errc::invalid_config`. A path that is not absolute is refused where the hook is
-/// registered, and again by process::async_run.
+/// each once). The diagnosis is `errc::invalid_config`. A path that is not absolute is refused where the
+/// hook is registered, and again when it is started.
 [[nodiscard]] BELAY_DECL checked<executable> check(const executable_spec& spec,
                                                    protocols known = default_protocols());
 

@@ -171,9 +171,10 @@ public:
     /// For a host that shuts down: waits until no hook runs that only watches (`turn_finished`,
     /// `pre_compact`, `session_end`, `subagent_finished`), whichever configuration it came from, and
     /// those included that are notified meanwhile. Those that still run when `budget` has passed
-    /// are cut off, with no budget at once: executables end with their process group (but a worker lives on), functions hear of
-    /// their cancellation, what they answer later is dropped, and each is logged as failed; one that
-    /// blocks its thread cannot be cut off. `cut` is how many. Nobody has to drain, and after it the registry goes on as before.
+    /// are cut off, with no budget at once: executables end with their process group, but workers live
+    /// on; functions hear of their cancellation, what they answer later is dropped, and each is logged
+    /// as failed; one that blocks its thread cannot be cut off. `cut` is how many. Nobody has to drain,
+    /// and after it the registry goes on as before.
     ///
     /// @par Completion signature
     /// `void(error_code, std::size_t cut)`, always through a post.
