@@ -266,6 +266,7 @@ int main(int argc, char** argv)
 {
     bench::program program(argc, argv);
     bench::script node("node", "batch.mjs");
+    bench::script overlapping("node", "batch_overlapping.mjs");
 
     std::vector<std::size_t> sizes{1'000, 10'000};
     if (!program.quick()) sizes.push_back(100'000);
@@ -288,6 +289,9 @@ int main(int argc, char** argv)
                 ->Iterations(3)
                 ->Repetitions(program.quick() ? 5 : 11);
             program.add_peer("Node", both, node, static_cast<std::int64_t>(calls))
+                ->Repetitions(program.quick() ? 5 : 11);
+            program
+                .add_peer("Node, 64 at once", both, overlapping, static_cast<std::int64_t>(calls))
                 ->Repetitions(program.quick() ? 5 : 11);
         }
     }
@@ -317,10 +321,14 @@ int main(int argc, char** argv)
     return program.run(
         {.asks = "What does a batch of tool calls cost, in time and in memory, and do the hooks of "
                  "different calls overlap?",
-         .peers = {"Node"},
+         .peers = {"Node", "Node, 64 at once"},
          .goals = {
              {.variant = "run_tools",
               .against = "Node",
+              .where = "calls:10000/hooks:functions+worker",
+              .at_most = 0.1},
+             {.variant = "run_tools",
+              .against = "Node, 64 at once",
               .where = "calls:10000/hooks:functions+worker",
               .at_most = 0.1},
              {.variant = "memory",

@@ -1,10 +1,11 @@
-// Node's side of batch.cpp: the same batch as an agent written in it runs one. The hooks of up to 64 calls
-// at a time, each awaited; then, call by call, the permission check and the tool.
+// Node's side of batch.cpp: the same batch as an agent written in it runs one, in a loop that awaits the
+// hooks of one call after the other (or of AT_ONCE calls at a time); then, call by call, the permission
+// check and the tool.
 
 import { spawn } from "node:child_process";
 import readline from "node:readline";
 
-const atOnce = 64;
+const atOnce = Number(process.env.AT_ONCE ?? 1);
 
 function batchOf(count) {
     return Array.from({ length: count }, (_, i) => ({
