@@ -77,7 +77,7 @@ public:
 
     void add_worker()
     {
-        add_executable({.argv = {bench::path_of("batch_worker")},
+        add_executable({.argv = {bench::path_of("worker")},
                         .mode = hooks::run_mode::worker,
                         .in_flight = at_once});
     }

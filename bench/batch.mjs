@@ -100,7 +100,7 @@ async function runTools(calls, withWorker) {
 for await (const line of readline.createInterface({ input: process.stdin })) {
     const [, count] = line.split(" ");
     const withWorker = line.includes("worker");
-    if (withWorker) worker ??= new Worker(`${programs}/batch_worker`);
+    if (withWorker) worker ??= new Worker(`${programs}/worker`);
     const calls = batchOf(Number(count));
     const start = process.hrtime.bigint();
     const records = await runTools(calls, withWorker);
