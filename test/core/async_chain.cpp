@@ -920,6 +920,40 @@ BOOST_AUTO_TEST_CASE(observers_for_other_subjects_are_not_told)
     BOOST_TEST(notify("read") == "2");
 }
 
+BOOST_AUTO_TEST_CASE(the_trace_hears_of_observers_for_other_subjects)
+{
+    asio::io_context io;
+    recorder seen;
+    observers<used> watchers(io.get_executor(), clock::steady(), &seen);
+    watchers.add({.name = "a"}, exact("bash"), [](const used&) {});
+    watchers.add({.name = "b"}, exact("edit"), [](const used&) {});
+    watchers.notify({"bash"});
+    io.run();
+    BOOST_REQUIRE(seen.spans.size() == 2U);
+    BOOST_TEST(seen.spans[0].handler == "b");
+    BOOST_TEST((!seen.spans[0].matched && !seen.spans[0].ran));
+    BOOST_TEST(seen.spans[1].handler == "a");
+    BOOST_TEST((seen.spans[1].matched && seen.spans[1].ran));
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_that_outlives_its_dispatch_keeps_its_own_handler_and_no_other)
+{
+    asio::io_context io;
+    auto other = std::make_shared<int>(1);
+    const std::weak_ptr<int> gone = other;
+    std::optional<reply<use>> owed;
+    {
+        async_chain<use> handlers(io.get_executor());
+        handlers.add({.timeout = 0ms},
+                     [&](const use&, reply<use> answer) { owed.emplace(std::move(answer)); });
+        handlers.add({}, [other = std::move(other)](const use&) {});
+        handlers.async_dispatch({"bash"}, [](error_code, std::string) {});
+        io.run();
+    }
+    BOOST_TEST(owed.has_value());
+    BOOST_TEST(gone.expired());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(coroutine_suite, fixture)

@@ -352,6 +352,20 @@ BOOST_AUTO_TEST_CASE(a_notification_collects_the_failures_and_stops_for_none)
     BOOST_TEST(outcome.failures[0].handler.name == "a");
 }
 
+BOOST_AUTO_TEST_CASE(positions_are_those_of_the_handlers_that_the_next_event_finds)
+{
+    std::string seen;
+    const auto fails = [&](const gate&) -> block { throw std::runtime_error("x"); };
+    const auto first = handlers.add({.name = "a", .from = origin::extension}, fails);
+    handlers.add({.name = "b", .from = origin::extension}, fails);
+    handlers.remove(first);
+    handlers.add({.name = "c", .from = origin::extension}, fails);
+    for (const auto& why : handlers.dispatch(event("x")).failures) {
+        seen += why.handler.name + std::to_string(why.handler.position);
+    }
+    BOOST_TEST(seen == "b1c2");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(trace_suite, fixture)

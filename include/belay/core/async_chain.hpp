@@ -117,7 +117,7 @@ private:
             std::make_shared<operation>(
                 detail::flight_plan<E>{chain->executor_, chain->time_, chain->trace_,
                                        std::make_shared<const E>(std::move(event)),
-                                       chain->handlers_.current(), nullptr},
+                                       chain->handlers_.current()},
                 std::forward<Completion>(completion))
                 ->start();
         }

@@ -172,11 +172,11 @@ private:
         try {
             index_.add(added);
         } catch (...) {
-            index_.remove(added);
+            index_.remove(id, added->only_for);
             handlers_.pop_back();
             throw;
         }
-        number();
+        added->info.position = size();
         return id;
     }
 
@@ -231,7 +231,7 @@ private:
             const auto found = std::ranges::find_if(
                 handlers_, [](const auto& one) { return one->removed != never; });
             const auto dead = std::move(*found);
-            index_.remove({nullptr, dead.get()});
+            index_.remove(dead->id, dead->only_for);
             handlers_.erase(found);
             --dead_;
             number();

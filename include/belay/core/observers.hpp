@@ -139,11 +139,17 @@ public:
         const auto told = std::make_shared<const E>(std::move(event));
         const auto report =
             std::make_shared<const typename one_flight::failure_handler>(std::move(on_failure));
-        auto wanted = handlers->find(detail::subject_of(*told));
+        const auto subject = detail::subject_of(*told);
+        if (trace_ != nullptr) {
+            for (const auto& one : handlers->entries()) {
+                if (!one->only_for.matches(subject))
+                    detail::trace_skip<E>(*trace_, one->info, false);
+            }
+        }
+        auto wanted = handlers->find(subject);
         while (const auto* handler = wanted.next()) {
             auto one = std::make_shared<one_flight>(
-                detail::flight_plan<E>{executor, group_.get_clock(), trace_, told, handlers,
-                                       *handler},
+                detail::flight_plan<E>{executor, group_.get_clock(), trace_, told, {}, *handler},
                 report, group_.state());
             one->enter();
             boost::asio::post(executor, [one = std::move(one)] { one->run(); });

@@ -128,22 +128,28 @@ public:
         matcher only_for;
         handler_id id;
     };
-    using cursor = typename subject_index<const entry*>::cursor;
+    // Lists share their entries, and so does a handler that outlives its dispatch: it keeps no other.
+    using entry_pointer = std::shared_ptr<const entry>;
+    using cursor = typename subject_index<entry_pointer>::cursor;
 
     handler_list() = default;
-    explicit handler_list(std::vector<entry> entries) : entries_(std::move(entries))
+    explicit handler_list(std::vector<entry_pointer> entries) : entries_(std::move(entries))
     {
         std::size_t position = 0;
         for (auto& one : entries_) {
-            one.info.position = ++position;
-            waits_ = waits_ || !one.handler->immediate();
-            index_.add(&one);
+            if (one->info.position != ++position) {
+                auto moved = std::make_shared<entry>(*one);
+                moved->info.position = position;
+                one = std::move(moved);
+            }
+            waits_ = waits_ || !one->handler->immediate();
+            index_.add(one);
         }
     }
     handler_list(const handler_list&) = delete;
     handler_list& operator=(const handler_list&) = delete;
 
-    const std::vector<entry>& entries() const noexcept { return entries_; }
+    const std::vector<entry_pointer>& entries() const noexcept { return entries_; }
 
     // Those that are for a subject.
     cursor find(std::string_view subject) const { return index_.find(subject); }
@@ -152,8 +158,8 @@ public:
     bool waits() const noexcept { return waits_; }
 
 private:
-    std::vector<entry> entries_;
-    subject_index<const entry*> index_;
+    std::vector<entry_pointer> entries_;
+    subject_index<entry_pointer> index_;
     bool waits_ = false;
 };
 
@@ -175,7 +181,9 @@ public:
         std::unique_lock lock(mutex_);
         const auto id = static_cast<handler_id>(++last_id_);
         auto entries = list_->entries();
-        entries.push_back({std::move(handler), std::move(info), std::move(only_for), id});
+        info.position = entries.size() + 1;
+        entries.push_back(std::make_shared<const typename list::entry>(
+            typename list::entry{std::move(handler), std::move(info), std::move(only_for), id}));
         const auto before = std::exchange(list_, std::make_shared<list>(std::move(entries)));
         lock.unlock();
         return id;
@@ -185,7 +193,7 @@ public:
     {
         std::unique_lock lock(mutex_);
         auto entries = list_->entries();
-        const auto is_it = [&](const auto& one) { return one.id == id; };
+        const auto is_it = [&](const auto& one) { return one->id == id; };
         if (std::erase_if(entries, is_it) == 0) return false;
         const auto before = std::exchange(list_, std::make_shared<list>(std::move(entries)));
         lock.unlock();
@@ -324,8 +332,9 @@ private:
 
     void end_wait(time_point now) noexcept
     {
-        waited_ = now - *std::exchange(turn_awaited_since_, std::nullopt);
-        if (deadline_ != time_point::max()) deadline_ += *waited_;
+        const auto waited = now - *std::exchange(turn_awaited_since_, std::nullopt);
+        waited_ = waited_.value_or(time_point::duration::zero()) + waited;
+        if (deadline_ != time_point::max()) deadline_ += waited;
     }
 
     // Still under the lock: the dispatch closes its calls before its executor can go.
@@ -356,8 +365,8 @@ struct flight_plan {
     clock& time;
     trace_sink* trace;
     std::shared_ptr<const E> event;
-    std::shared_ptr<const handler_list<E>> handlers;
-    const typename handler_list<E>::entry* only;  // the one that it asks; null: all for the subject
+    std::shared_ptr<const handler_list<E>> handlers;    // it asks those for the event's subject
+    typename handler_list<E>::entry_pointer only = {};  // without `handlers`: this one
 };
 
 // One dispatch. If all handlers of the chain answer at once it runs to its end where it was
@@ -377,10 +386,11 @@ public:
         : plan_(std::move(plan)),
           folding_(*plan_.event, plan_.trace),
           fsm_(deadline_of<E>(), plan_.time.now()),
-          only_(plan_.only),
-          wanted_(plan_.handlers->find(subject_of(*plan_.event)))
+          only_(plan_.only)
     {
-        if (plan_.handlers->waits()) strand_.emplace(plan_.executor);
+        if (plan_.handlers) wanted_.emplace(plan_.handlers->find(subject_of(*plan_.event)));
+        const bool waits = plan_.handlers ? plan_.handlers->waits() : !only_->handler->immediate();
+        if (waits) strand_.emplace(plan_.executor);
     }
 
     virtual ~flight() = default;
@@ -423,7 +433,7 @@ protected:
 
 private:
     using timer_strand = boost::asio::strand<boost::asio::any_io_executor>;
-    using entry = typename handler_list<E>::entry;
+    using entry_pointer = typename handler_list<E>::entry_pointer;
 
     // Owns the dispatch while it waits. If the event loop dies first, so does this, and with it
     // everything of the dispatch that needs the loop.
@@ -491,8 +501,8 @@ private:
                 arm();
                 idle_ = running_->await();
                 if (idle_) return false;
-            } else if (const auto* one = fsm_.finished() ? nullptr : find_next()) {
-                ask(*one);
+            } else if (const auto one = fsm_.finished() ? nullptr : find_next()) {
+                ask(one);
             } else {
                 skip_the_rest();
                 return true;
@@ -501,20 +511,22 @@ private:
     }
 
     // Null: there is none. The trace hears of those before it, which are not for this subject.
-    const entry* find_next()
+    entry_pointer find_next()
     {
-        if (plan_.only != nullptr) return std::exchange(only_, nullptr);
-        const auto* found = wanted_.next();
+        if (!wanted_) return std::exchange(only_, nullptr);
+        const auto* found = wanted_->next();
         if (found == nullptr) return nullptr;
         if (folding_.traced()) {
-            while (seen_ != *found) folding_.skip((seen_++)->info, false);
-            ++seen_;
+            const auto& all = plan_.handlers->entries();
+            while (all[heard_] != *found) folding_.skip(all[heard_++]->info, false);
+            ++heard_;
         }
         return *found;
     }
 
-    void ask(const entry& one)
+    void ask(const entry_pointer& which)
     {
+        const auto& one = *which;
         const bool timed = one.info.timeout || deadline_of<E>().of != deadline_rule::scope::none;
         if (timed && !now_) now_ = plan_.time.now();
         const auto now = now_.value_or(clock::time_point());
@@ -524,15 +536,15 @@ private:
         } else if (one.handler->immediate()) {
             fsm_.settled(one.handler->ask(*this, one.info));
         } else {
-            start(one);
+            start(which);
         }
     }
 
-    void start(const entry& one)
+    void start(const entry_pointer& one)
     {
         running_ = std::make_shared<pending_call<E>>(
-            this->weak_from_this(), std::shared_ptr<const entry>(plan_.handlers, &one),
-            draft_access::lend(folding_.event(), plan_.event), fsm_.until(), plan_.time);
+            this->weak_from_this(), one, draft_access::lend(folding_.event(), plan_.event),
+            fsm_.until(), plan_.time);
         folding_.begin();
         const auto call = running_;
         call->start(call);
@@ -604,10 +616,11 @@ private:
 
     void skip_the_rest()
     {
-        if (!folding_.traced() || plan_.only != nullptr) return;
+        if (!folding_.traced() || !wanted_) return;
         const auto& all = plan_.handlers->entries();
-        for (; seen_ != all.data() + all.size(); ++seen_) {
-            folding_.skip(seen_->info, seen_->only_for.matches(subject_of(*plan_.event)));
+        for (; heard_ != all.size(); ++heard_) {
+            const auto& one = *all[heard_];
+            folding_.skip(one.info, one.only_for.matches(subject_of(*plan_.event)));
         }
     }
 
@@ -644,10 +657,9 @@ private:
     const flight_plan<E> plan_;
     folding<E> folding_;
     chain_fsm fsm_;
-    const entry* only_;
-    typename handler_list<E>::cursor wanted_;
-    const entry* seen_ =
-        plan_.handlers->entries().data();   // the first that the trace does not know of
+    entry_pointer only_;  // without handlers: the one, until it is asked
+    std::optional<typename handler_list<E>::cursor> wanted_;
+    std::size_t heard_ = 0;                 // the trace has heard of so many of the handlers
     std::optional<clock::time_point> now_;  // if it was read since the last handler was called
     std::optional<timer_strand> strand_;
     std::atomic<bool> cancelled_{false};

@@ -49,6 +49,13 @@ inline std::string message_of(std::exception_ptr thrown)
     }
 }
 
+// A handler that nobody calls: it is not for this event's subject, or an earlier one decided.
+template <class E>
+void trace_skip(trace_sink& trace, const handler_info& info, bool matched) noexcept
+{
+    trace.on_span({E::event_name, info, matched, false, {}, nullptr, flow::proceed, {}});
+}
+
 template <class E>
 class folding {
 public:
@@ -120,11 +127,9 @@ public:
             began_ = std::chrono::steady_clock::now();
     }
 
-    // A handler that nobody calls: it is not for this event's subject, or an earlier one decided.
     void skip(const handler_info& info, bool matched = true) noexcept
     {
-        if (!traced()) return;
-        trace_->on_span({E::event_name, info, matched, false, {}, nullptr, flow::proceed, {}});
+        if (traced()) trace_skip<E>(*trace_, info, matched);
     }
 
     // A handler that was abandoned since the dispatch was cancelled. The fold is not asked.

@@ -3,6 +3,7 @@
 
 // Which handlers of a chain are for a subject, in the order of the chain.
 
+#include <belay/core/failure.hpp>
 #include <belay/core/matcher.hpp>
 
 #include <algorithm>
@@ -139,10 +140,10 @@ public:
         trivial_ = trivial_ && one->only_for.matches_everything();
     }
 
-    void remove(const Handler& one)
+    void remove(handler_id id, const matcher& only_for)
     {
-        const auto is_it = [&](const item& each) { return each.handler->id == one->id; };
-        for (const auto& name : one->only_for.names()) {
+        const auto is_it = [&](const item& each) { return each.handler->id == id; };
+        for (const auto& name : only_for.names()) {
             auto* list = named_.find(name);
             if (list == nullptr) continue;
             std::erase_if(*list, is_it);
