@@ -18,6 +18,7 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -334,14 +335,30 @@ private:
                                   handler_of<Report> handler)
     {
         ++at_work_;
-        const auto slot = asio::get_associated_cancellation_slot(handler);
-        auto ended = [this, id = std::move(id), handler = std::move(handler)](
-                         belay::error_code ec, Report report) mutable {
+        // For the host it ends when it is cancelled, and not when that is completed.
+        struct end {
+            bool noted = false;
+            asio::cancellation_signal stop{};
+        };
+        const auto seen = std::make_shared<end>();
+        const auto note = [this, seen, id = std::move(id)] {
+            if (!std::exchange(seen->noted, true) && !id.empty()) order.push_back("pre-end " + id);
+        };
+        auto slot = asio::get_associated_cancellation_slot(handler);
+        if (slot.is_connected()) {
+            slot.assign([seen, note](asio::cancellation_type how) {
+                note();
+                seen->stop.emit(how);
+            });
+        }
+        auto ended = [this, note, handler = std::move(handler)](belay::error_code ec,
+                                                                Report report) mutable {
             --at_work_;
-            if (!id.empty()) order.push_back("pre-end " + id);
+            note();
             std::move(handler)(ec, std::move(report));
         };
-        return asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(ended)));
+        return asio::bind_cancellation_slot(seen->stop.slot(),
+                                            asio::bind_executor(executor, std::move(ended)));
     }
 
     // Answers with what an executable said.
