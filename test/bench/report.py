@@ -185,6 +185,11 @@ class Run(unittest.TestCase):
             self.assertEqual((got.returncode, got.stdout), (2, ""), got.stderr)
             self.assertIn(sentence, got.stderr)
 
+    def test_what_compiles_headers_can_be_started(self):
+        got = subprocess.run([BENCH / "include.py", "--frobnicate"], capture_output=True, text=True)
+        self.assertEqual(got.returncode, 2)
+        self.assertIn("the following arguments are required: --benchmark_out", got.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv)
