@@ -8,6 +8,10 @@
 #include <belay/process/worker.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/json/monotonic_resource.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
 
 #include "question.hpp"
 #include <benchmark/benchmark.h>
@@ -28,6 +32,7 @@ namespace {
 
 namespace asio = boost::asio;
 namespace hooks = belay::hooks;
+namespace json = boost::json;
 namespace process = belay::process;
 
 const std::string program_of_the_worker = bench::path_of("worker");
@@ -90,16 +95,33 @@ hooks::pre_tool_use an_event()
 
 const hooks::pre_tool_use event = an_event();
 const std::string phase = "pre_tool_use";
+const std::string text = *hooks::vera().payload(event, phase);
 
-std::string encoded()
+/// What the host does with an event and a result.
+enum class handling {
+    bytes,  ///< nothing: it has the bytes, and compares bytes
+    json,   ///< Boost.JSON alone: it serialises a value that it has, and parses the result
+    hook,   ///< what `hooks::vera` does for an executable hook: a payload, and a checked answer
+};
+
+std::string given(handling how)
 {
-    return *hooks::vera().payload(event, phase);
+    static const json::value value = json::parse(text);
+    if (how == handling::json) return json::serialize(value);
+    return how == handling::hook ? *hooks::vera().payload(event, phase) : text;
 }
 
-/// Whether the answer is the one that is to be given.
-bool is_right(std::string result, bool with_json)
+/// Whether the result is the one that is expected.
+bool is_right(std::string result, handling how)
 {
-    if (!with_json) return result == "{\"power\":\"observe\"}";
+    if (how == handling::bytes) return result == "{\"power\":\"observe\"}";
+    if (how == handling::json) {
+        unsigned char room[1024];
+        json::monotonic_resource memory(room);
+        json::error_code error;
+        const json::value parsed = json::parse(result, error, &memory);
+        return !error && parsed.as_object().at("power").as_string() == "observe";
+    }
     process::exit_report report;
     report.status = process::exit_status::exited(0);
     report.out = std::move(result);
@@ -110,9 +132,9 @@ bool is_right(std::string result, bool with_json)
 /// A worker, and a host that keeps so many requests in flight.
 class host {
 public:
-    host(std::size_t in_flight, bool with_json)
+    host(std::size_t in_flight, handling how)
         : in_flight_(in_flight),
-          with_json_(with_json),
+          how_(how),
           worker_(loop_.get_executor(), {.argv = {program_of_the_worker}, .in_flight = in_flight})
     {}
 
@@ -132,9 +154,9 @@ private:
     {
         --left_;
         ++running_;
-        worker_.async_request(with_json_ ? encoded() : text_, timeout,
+        worker_.async_request(given(how_), timeout,
                               [this](belay::error_code error, process::worker_reply reply) {
-                                  good_ += !error && is_right(std::move(reply.result), with_json_);
+                                  good_ += !error && is_right(std::move(reply.result), how_);
                                   --running_;
                                   if (left_ > 0)
                                       next();
@@ -144,8 +166,7 @@ private:
     }
 
     std::size_t in_flight_;
-    bool with_json_;
-    std::string text_ = encoded();
+    handling how_;
     asio::io_context loop_{1};
     process::worker worker_;
     std::int64_t left_ = 0;
@@ -163,7 +184,7 @@ public:
         what.argv = {program_of_the_worker};
         what.timeout = timeout;
         process::async_run(loop_.get_executor(), std::move(what),
-                           "{\"id\":1,\"event\":" + encoded() + "}\n",
+                           "{\"id\":1,\"event\":" + text + "}\n",
                            [&](belay::error_code error, const process::exit_report& report) {
                                good = !error && report.status.is_success() &&
                                       report.out.starts_with("{\"id\":1,\"result\":");
@@ -210,12 +231,15 @@ int main(int argc, char** argv)
     });
     for (const std::size_t in_flight : {1U, 64U}) {
         const std::string parameters = "in_flight:" + std::to_string(in_flight);
-        for (const bool with_json : {false, true})
-            program.add(with_json ? "worker with JSON" : "worker", parameters,
-                        measured<host>(
-                            in_flight == 1 ? 1000 : 6400,
-                            [=] { return std::make_unique<host>(in_flight, with_json); },
-                            [](host& one, std::int64_t events) { return one.ask(events); }));
+        for (const auto& [variant, how] :
+             {std::pair{"worker", handling::bytes}, std::pair{"worker with JSON", handling::json},
+              std::pair{"worker as a hook", handling::hook}})
+            program.add(
+                variant, parameters,
+                measured<host>(
+                    in_flight == 1 ? 1000 : 6400,
+                    [in_flight, how = how] { return std::make_unique<host>(in_flight, how); },
+                    [](host& one, std::int64_t events) { return one.ask(events); }));
         program.add_peer("Node", parameters, node, in_flight == 1 ? 1000 : 6400);
     }
     program.add("one run per event", "in_flight:1",

@@ -53,7 +53,11 @@ public:
 
     /// Lines that come at once: the requests that they answer are completed at their end, one after the
     /// other, and what was sent meanwhile, by those who heard of that, too, is written together.
-    void begin_lines() noexcept { in_lines_ = true; }
+    void begin_lines() noexcept
+    {
+        in_lines_ = true;
+        lines_began_ = time_.now();
+    }
 
     /// Last in a handler of the executor, since a completion may throw.
     BELAY_DECL void end_lines();
@@ -78,7 +82,7 @@ private:
         void operator()() { std::move(call)(error, std::move(reply)); }
     };
 
-    BELAY_DECL ticket keep(pending_request request);
+    BELAY_DECL ticket keep(pending_request&& request);
     BELAY_DECL void forget(ticket which);
     pending_request& at(ticket which) { return *pending_[static_cast<std::uint32_t>(which)]; }
     std::size_t pending() const noexcept { return pending_.size() - free_.size(); }
@@ -89,6 +93,7 @@ private:
     BELAY_DECL void go_on();
     BELAY_DECL void forget_lines() noexcept;
     BELAY_DECL void write();
+    BELAY_DECL void forget_evidence() noexcept;
     BELAY_DECL void misbehaved(errc why, std::string detail);
     BELAY_DECL void complete(const worker_step::completion& what, clock::time_point now);
     BELAY_DECL void post(completion what);
@@ -106,6 +111,7 @@ private:
     std::weak_ptr<worker_alarm> alarm_;
     bool is_dead_ = false;
     bool in_lines_ = false;
+    clock::time_point lines_began_{};
     bool write_is_posted_ = false;
     std::vector<completion> ready_;  // at the end of the lines
     std::size_t completed_ = 0;      // of them

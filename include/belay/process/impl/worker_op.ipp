@@ -87,11 +87,11 @@ BELAY_DECL void worker_op::request(std::string event,
             const auto self = weak.lock();
             if (!self || self->is_dead_ || type == boost::asio::cancellation_type::none) return;
             const clock::time_point later = self->time_.now();
-            self->evidence_ = {};
+            self->forget_evidence();
             self->obey(self->fsm_.cancel(which, later), later);
             self->go_on();
         });
-    evidence_ = {};
+    forget_evidence();
     if (size > options_.limits.input) {
         evidence_.detail = "the event has " + std::to_string(size) + " bytes; at most " +
                            std::to_string(options_.limits.input) + " are allowed";
@@ -104,7 +104,7 @@ BELAY_DECL void worker_op::request(std::string event,
 BELAY_DECL void worker_op::shut_down()
 {
     if (is_dead_) return;
-    evidence_ = {};
+    forget_evidence();
     obey(fsm_.shut_down(), time_.now());
     go_on();
 }
@@ -128,8 +128,7 @@ BELAY_DECL void worker_op::on_line(std::string_view line)
                               " are allowed");
     child_->forget_err();
     result_ = answer->value;
-    const clock::time_point now = time_.now();
-    obey(fsm_.answered(answer->id, now), now);
+    obey(fsm_.answered(answer->id, lines_began_), lines_began_);
 }
 
 BELAY_DECL void worker_op::on_long_line(std::string_view beginning)
@@ -148,7 +147,7 @@ BELAY_DECL void worker_op::on_hang_up()
 
 BELAY_DECL void worker_op::on_exit(exit_status status)
 {
-    evidence_ = {};
+    forget_evidence();
     evidence_.status = status;
     evidence_.err = std::exchange(child_, nullptr)->err();
     errc code = errc::status_lost;
@@ -168,7 +167,7 @@ BELAY_DECL void worker_op::on_exit(exit_status status)
 
 BELAY_DECL void worker_op::on_alarm()
 {
-    evidence_ = {};
+    forget_evidence();
     if (child_) evidence_.err = child_->err();
     const clock::time_point now = time_.now();
     obey(fsm_.time_passed(now), now);
@@ -211,7 +210,7 @@ BELAY_DECL void worker_op::on_context_destroyed() noexcept
     const auto ready = std::exchange(ready_, {});
 }
 
-BELAY_DECL worker_op::ticket worker_op::keep(pending_request request)
+BELAY_DECL worker_op::ticket worker_op::keep(pending_request&& request)
 {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(pending_.size()));
@@ -248,7 +247,7 @@ BELAY_DECL void worker_op::obey(const worker_step& first, clock::time_point now)
 
 BELAY_DECL const worker_step& worker_op::launch()
 {
-    evidence_ = {};
+    forget_evidence();
     const auto fail = [this](launch_fault fault) -> const worker_step& {
         evidence_.cause = fault.cause;
         evidence_.detail = std::move(fault.detail);
@@ -313,9 +312,17 @@ BELAY_DECL void worker_op::write()
     }
 }
 
+BELAY_DECL void worker_op::forget_evidence() noexcept
+{
+    evidence_.status = {};
+    evidence_.err.clear();
+    evidence_.detail.clear();
+    evidence_.cause = {};
+}
+
 BELAY_DECL void worker_op::misbehaved(errc why, std::string detail)
 {
-    evidence_ = {};
+    forget_evidence();
     evidence_.err = child_->err();
     evidence_.detail = std::move(detail);
     const clock::time_point now = time_.now();
