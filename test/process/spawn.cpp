@@ -159,6 +159,27 @@ BOOST_AUTO_TEST_CASE(a_thread_that_has_ended_leaves_no_stack_of_its_children_beh
     BOOST_TEST(stacks() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(what_runs_at_the_end_of_a_thread_can_still_spawn)
+{
+    static exit_status last;
+    struct at_the_end {
+        ~at_the_end()
+        {
+            const spawn_result started =
+                detail::spawn(probe_request(spawn_way::automatic, {"exit", "7"}));
+            child running(started.pid, started.pidfd);
+            last = wait_for(running);
+        }
+    };
+    std::thread([] {
+        thread_local const at_the_end late;  // goes after what the first spawn makes
+        const spawn_result started = detail::spawn(probe_request(spawn_way::automatic));
+        child running(started.pid, started.pidfd);
+        wait_for(running);
+    }).join();
+    BOOST_TEST((last == exit_status::exited(7)));
+}
+
 BOOST_DATA_TEST_CASE(a_look_at_a_running_child_does_not_wait, boost::unit_test::data::make(ways),
                      way)
 {
@@ -557,6 +578,17 @@ BOOST_AUTO_TEST_CASE(a_write_into_a_broken_pipe_is_an_error_and_no_signal)
         ::sigpending(&pending);
         BOOST_TEST(::sigismember(&pending, SIGPIPE) == 0);
     }
+}
+
+BOOST_AUTO_TEST_CASE(where_a_sandbox_refuses_the_flag_a_write_is_a_write)
+{
+    const int failed = in_a_copy_of_this_process([] {
+        if (!refuse_system_call(SYS_pwritev2, 1, 0, EPERM, 0)) return 1;
+        pipe_ends ends;
+        if (detail::make_pipe(ends) != 0) return 2;
+        return detail::write_without_sigpipe(ends.write.get(), "x", 1) == 1 ? 0 : 3;
+    });
+    BOOST_TEST(failed == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_pipe_signal_that_was_pending_stays_pending)

@@ -74,7 +74,8 @@ BELAY_DECL ssize_t write_without_sigpipe(int number, const char* bytes, std::siz
     static std::atomic<bool> has_flag = true;
     if (has_flag.load(std::memory_order_relaxed)) {
         const ssize_t written = write_with_no_signal_flag(number, bytes, size);
-        if (written >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) return written;
+        if (written >= 0 || errno == EPIPE || errno == EAGAIN || errno == EINTR) return written;
+        // A kernel, or a sandbox, that does not know the flag says so in many ways.
         has_flag.store(false, std::memory_order_relaxed);
     }
     return write_with_sigpipe_masked(number, bytes, size);

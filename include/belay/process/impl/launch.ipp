@@ -5,6 +5,7 @@
 #include <belay/process/detail/launch.hpp>
 #include <belay/process/detail/spawn.hpp>
 
+#include <boost/asio/detail/config.hpp>
 #include <boost/system/system_category.hpp>
 
 #include <cerrno>
@@ -50,6 +51,11 @@ BELAY_DECL std::optional<launch_fault> make_pipes(stdio_pipes& pipes, const std:
     if (error == 0) error = make_pipe(pipes.out);
     if (error == 0) error = make_pipe(pipes.err);
     if (error == 0) error = make_nonblocking(pipes.in.write);
+#if defined(BOOST_ASIO_HAS_IO_URING_AS_DEFAULT)
+    // A reactor makes what it waits for non-blocking; this does not.
+    if (error == 0) error = make_nonblocking(pipes.out.read);
+    if (error == 0) error = make_nonblocking(pipes.err.read);
+#endif
     if (error == 0) return std::nullopt;
     return fault_of(errc::spawn_failed, error, "making the pipes for " + program);
 }

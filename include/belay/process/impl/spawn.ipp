@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace belay::process::detail {
 
@@ -247,20 +248,14 @@ BELAY_IN_CHILD inline void become_program(clone_frame* frame) noexcept
     fail(spawn_stage::exec, -error);
 }
 
-/// Where a thread's children run until they are programs, one after the other. Room for a caller's `setup`;
-/// the page below it is not accessible.
+/// Where a thread's children run until they are programs, one after the other: made for the first, since
+/// a new one costs as much as several system calls. Room for a caller's `setup`; the page below it is
+/// not accessible.
 class child_stack {
 public:
-    child_stack() = default;
-    child_stack(const child_stack&) = delete;
-    child_stack& operator=(const child_stack&) = delete;
-    ~child_stack()
-    {
-        if (memory_) ::munmap(memory_, guard_size + size);
-    }
-
-    /// Its end, or null: see errno.
-    char* end() noexcept
+    /// The end of this thread's, or null: see errno. Also for what runs when a thread, or the program,
+    /// is ending and its objects are gone: the stack is made once more, then, and stays.
+    static char* end() noexcept
     {
         if (!memory_) make();
         return memory_ ? memory_ + guard_size + size : nullptr;
@@ -270,25 +265,34 @@ private:
     static constexpr std::size_t guard_size = 64 * 1024;  // a page, whatever the machine calls that
     static constexpr std::size_t size = 64 * 1024;
 
-    void make() noexcept
+    struct owner {
+        ~owner() { ::munmap(std::exchange(memory_, nullptr), guard_size + size); }
+    };
+
+    static void make() noexcept
     {
         void* const memory = ::mmap(nullptr, guard_size + size, PROT_NONE,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (memory == MAP_FAILED) return;
-        if (::mprotect(static_cast<char*>(memory) + guard_size, size, PROT_READ | PROT_WRITE) == 0)
-            memory_ = static_cast<char*>(memory);
-        else
+        if (::mprotect(static_cast<char*>(memory) + guard_size, size, PROT_READ | PROT_WRITE) !=
+            0) {
             ::munmap(memory, guard_size + size);
+            return;
+        }
+        memory_ = static_cast<char*>(memory);
+        if (!std::exchange(owned_, true)) own();
     }
 
-    char* memory_ = nullptr;
+    static void own() noexcept { thread_local const owner at_the_end_of_the_thread; }
+
+    static inline thread_local constinit char* memory_ = nullptr;
+    static inline thread_local constinit bool owned_ = false;
 };
 
 /// `refused`: clone is not to be had here, and another way may be tried.
 inline spawn_result spawn_by_clone(const spawn_request& request, bool& refused) noexcept
 {
-    thread_local child_stack stack;  // made once: a new one costs as much as several system calls
-    char* const stack_end = stack.end();
+    char* const stack_end = child_stack::end();
     if (!stack_end) return {.error = errno};
 
     clone_frame frame{&request, request.environment ? request.environment : ::environ, 0,
