@@ -66,7 +66,7 @@ public:
     {
         std::size_t next = 0;
         std::vector<child> running(static_cast<std::size_t>(at_once));
-        for (child& one : running) start(one, given[next++]);
+        for (child& one : running) start(one, std::move(given[next++]));
         std::vector<pollfd> watched;
         std::vector<child*> owner;
         for (std::size_t open = running.size(); open > 0;) {
@@ -88,7 +88,7 @@ public:
                 if (next == given.size())
                     --open;
                 else
-                    start(one, given[next++]);
+                    start(one, std::move(given[next++]));
             }
         }
     }
@@ -101,7 +101,7 @@ private:
         std::string text;
     };
 
-    static void start(child& one, const std::string& input)
+    static void start(child& one, const std::string input)
     {
         int in[2], out[2], err[2];
         if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0 ||
