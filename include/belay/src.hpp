@@ -30,10 +30,13 @@
 #include <belay/hooks/impl/registry.ipp>
 #include <belay/hooks/impl/registry_state.ipp>
 #include <belay/hooks/impl/session.ipp>
+#include <belay/hooks/impl/session_events.ipp>
 #include <belay/hooks/impl/session_state.ipp>
 #include <belay/hooks/impl/text_rules.ipp>
 #include <belay/hooks/impl/tool.ipp>
+#include <belay/hooks/impl/tool_events.ipp>
 #include <belay/hooks/impl/transcript.ipp>
+#include <belay/hooks/impl/turn_events.ipp>
 #include <belay/hooks/impl/vera.ipp>
 #include <belay/modules/impl/agent.ipp>
 #include <belay/modules/impl/approval.ipp>

@@ -8,7 +8,7 @@
 //     };
 //     chain.add({.name = "greet"}, greet);
 
-#include <belay/core/detail/flight.hpp>
+#include <belay/core/detail/async_handler.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -129,19 +129,6 @@ private:
     detail::handler_registry<E> handlers_;
 };
 
-template <class E>
-auto reply<E>::get_executor() const
-{
-    const auto owner = static_cast<const detail::pending_call<E>&>(*call_).owner();
-    return owner ? owner->get_executor() : boost::asio::any_io_executor();
-}
-
-template <class E>
-auto reply<E>::get_cancellation_slot() const
-{
-    return static_cast<detail::pending_call<E>&>(*call_).stop().slot();
-}
-
 }  // namespace belay
 
 #endif

@@ -4,7 +4,6 @@
 // A program as a hook: what an entry says of it, what that means, and the handler that runs it.
 
 #include <belay/config.hpp>
-#include <belay/core/async_chain.hpp>
 #include <belay/core/detail/folding.hpp>
 #include <belay/core/detail/unique_function.hpp>
 #include <belay/core/error.hpp>

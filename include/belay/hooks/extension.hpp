@@ -21,7 +21,7 @@
 #include <belay/core/matcher.hpp>
 #include <belay/hooks/ask.hpp>
 #include <belay/hooks/config.hpp>
-#include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/detail/shared_hook.hpp>
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/registry_options.hpp>

@@ -13,7 +13,6 @@
 //     auto session = hooks.create_session({.id = "sess_1", .workspace = "/work"});
 
 #include <belay/config.hpp>
-#include <belay/core/async_chain.hpp>
 #include <belay/core/error.hpp>
 #include <belay/core/event.hpp>
 #include <belay/core/matcher.hpp>
@@ -21,7 +20,7 @@
 #include <belay/core/trace.hpp>
 #include <belay/hooks/config.hpp>
 #include <belay/hooks/config_file.hpp>
-#include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/detail/shared_hook.hpp>
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/extension.hpp>
 #include <belay/hooks/log.hpp>
@@ -202,8 +201,8 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, E event) const
         {
-            hooks->template hooks_of<E>().async_dispatch(std::move(event),
-                                                         std::forward<Handler>(handler));
+            detail::hooks_of_event<E>::ask(*hooks, std::move(event),
+                                           std::forward<Handler>(handler));
         }
     };
 

@@ -3,7 +3,7 @@
 
 // What a host brings along for its hooks.
 
-#include <belay/core/async_chain.hpp>
+#include <belay/core/clock.hpp>
 #include <belay/core/trace.hpp>
 #include <belay/hooks/ask.hpp>
 #include <belay/hooks/executable.hpp>

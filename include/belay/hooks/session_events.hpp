@@ -3,6 +3,7 @@
 
 // The phases of a whole conversation: session_start, pre_compact, session_end, subagent_finished.
 
+#include <belay/config.hpp>
 #include <belay/core/event.hpp>
 #include <belay/hooks/text_rules.hpp>
 
@@ -54,38 +55,14 @@ struct session_start::outcome {
 
     /// The one message that the conversation gets, or empty: each contribution under the heading
     /// "## Session start hook N", N being its hook's position.
-    std::string message() const
-    {
-        std::string text;
-        for (const auto& one : contributions) {
-            if (!text.empty()) text += "\n\n";
-            text += "## Session start hook " + std::to_string(one.position) + "\n\n" + one.context;
-        }
-        return text;
-    }
+    BELAY_DECL std::string message() const;
 };
 
 struct session_start::fold {
-    std::string_view invalid(const mutate& said, const handler_info&) const
-    {
-        return said.context.size() > context_limit ? "session_start context exceeds 128 KiB" : "";
-    }
-
-    flow accept(mutate&& said, const handler_info& hook, draft<session_start>&)
-    {
-        if (!said.context.empty()) {
-            concluded_.contributions.push_back({hook.position, hook.name, std::move(said.context)});
-        }
-        return flow::proceed;
-    }
-
-    flow fail(failure&& why, const handler_info&, draft<session_start>&)
-    {
-        concluded_.failures.push_back(std::move(why));
-        return flow::proceed;
-    }
-
-    outcome finish(draft<session_start>&) && { return std::move(concluded_); }
+    BELAY_DECL std::string_view invalid(const mutate& said, const handler_info&) const;
+    BELAY_DECL flow accept(mutate&& said, const handler_info& hook, draft<session_start>&);
+    BELAY_DECL flow fail(failure&& why, const handler_info&, draft<session_start>&);
+    BELAY_DECL outcome finish(draft<session_start>&) &&;
 
 private:
     outcome concluded_;
@@ -139,5 +116,9 @@ struct subagent_finished {
 };
 
 }  // namespace belay::hooks
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/session_events.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 
 // The phases around a tool call: pre_tool_use and post_tool_use.
 
+#include <belay/config.hpp>
 #include <belay/core/event.hpp>
 #include <belay/hooks/tool.hpp>
 
@@ -60,54 +61,14 @@ struct pre_tool_use::outcome {
 };
 
 struct pre_tool_use::fold {
-    std::string_view invalid(const block& said, const handler_info&) const
-    {
-        return said.reason.empty() ? "pre_tool_use block reason must be a non-empty string" : "";
-    }
-
-    std::string_view invalid(const replace& said, const handler_info&) const
-    {
-        return is_text_only(said.result.content)
-                   ? ""
-                   : "pre_tool_use replacement content items must be text content";
-    }
-
-    flow accept(mutate&& said, const handler_info& hook, draft<pre_tool_use>& event)
-    {
-        event.edit().call.input = std::move(said.input);
-        concluded_.changed_by.push_back(hook.name);
-        return flow::proceed;
-    }
-
+    BELAY_DECL std::string_view invalid(const block& said, const handler_info&) const;
+    BELAY_DECL std::string_view invalid(const replace& said, const handler_info&) const;
+    BELAY_DECL flow accept(mutate&& said, const handler_info& hook, draft<pre_tool_use>& event);
     // A change that was made before stays with a call that is blocked or replaced.
-    flow accept(block&& said, const handler_info& hook, draft<pre_tool_use>&)
-    {
-        return decide(std::move(said), hook);
-    }
-
-    flow accept(replace&& said, const handler_info& hook, draft<pre_tool_use>&)
-    {
-        return decide(std::move(said), hook);
-    }
-
-    flow fail(failure&& why, const handler_info& hook, draft<pre_tool_use>& event)
-    {
-        if (hook.from == origin::extension) {
-            concluded_.ignored.push_back(std::move(why));
-            return flow::proceed;
-        }
-        event.reset();  // the original input is kept
-        concluded_.changed_by.clear();
-        decide(block{"pre_tool_use hook failed: " + why.message}, hook);
-        concluded_.failed = std::move(why);
-        return flow::stop;
-    }
-
-    outcome finish(draft<pre_tool_use>& event) &&
-    {
-        if (event.edited()) concluded_.input = std::move(event.edit().call.input);
-        return std::move(concluded_);
-    }
+    BELAY_DECL flow accept(block&& said, const handler_info& hook, draft<pre_tool_use>&);
+    BELAY_DECL flow accept(replace&& said, const handler_info& hook, draft<pre_tool_use>&);
+    BELAY_DECL flow fail(failure&& why, const handler_info& hook, draft<pre_tool_use>& event);
+    BELAY_DECL outcome finish(draft<pre_tool_use>& event) &&;
 
 private:
     template <class Decision>
@@ -156,45 +117,19 @@ struct post_tool_use::outcome {
 };
 
 struct post_tool_use::fold {
-    std::string_view invalid(const mutate& said, const handler_info&) const
-    {
-        return !said.content || is_text_only(*said.content)
-                   ? ""
-                   : "post_tool_use mutate patch content items must be text content";
-    }
-
-    flow accept(mutate&& said, const handler_info& hook, draft<post_tool_use>& event)
-    {
-        if (!said.content && !said.is_error) return flow::proceed;
-        auto& patched = event.edit().result;
-        if (said.content) patched.content = *std::move(said.content);
-        if (said.is_error) patched.is_error = *said.is_error;
-        concluded_.patched_by.push_back(hook.name);
-        return flow::proceed;
-    }
-
-    flow fail(failure&& why, const handler_info& hook, draft<post_tool_use>& event)
-    {
-        if (hook.from == origin::extension) {
-            concluded_.ignored.push_back(std::move(why));
-            return flow::proceed;
-        }
-        event.reset();  // the tool's own result is kept
-        concluded_.patched_by.clear();
-        concluded_.failed = std::move(why);
-        return flow::stop;
-    }
-
-    outcome finish(draft<post_tool_use>& event) &&
-    {
-        if (event.edited()) concluded_.result = std::move(event.edit().result);
-        return std::move(concluded_);
-    }
+    BELAY_DECL std::string_view invalid(const mutate& said, const handler_info&) const;
+    BELAY_DECL flow accept(mutate&& said, const handler_info& hook, draft<post_tool_use>& event);
+    BELAY_DECL flow fail(failure&& why, const handler_info& hook, draft<post_tool_use>& event);
+    BELAY_DECL outcome finish(draft<post_tool_use>& event) &&;
 
 private:
     outcome concluded_;
 };
 
 }  // namespace belay::hooks
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/tool_events.ipp>
+#endif
 
 #endif

@@ -3,10 +3,9 @@
 
 // The phases of a turn: pre_turn, turn_ending and turn_finished.
 
+#include <belay/config.hpp>
 #include <belay/core/event.hpp>
-#include <belay/hooks/text_rules.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -74,103 +73,20 @@ struct pre_turn::outcome {
     std::vector<failure> ignored{};         ///< of extensions
 
     /// What stands in the conversation in place of a reply, if the turn was blocked.
-    std::string blocked_text() const
-    {
-        if (failed) return "pre_turn hook failed: " + failed->message;
-        return blocked ? "pre_turn hook blocked this turn: " + blocked->reason : std::string();
-    }
+    BELAY_DECL std::string blocked_text() const;
 };
 
 struct pre_turn::fold {
-    std::string_view invalid(const block& said, const handler_info&) const
-    {
-        return said.reason.empty() ? "pre_turn block reason must be a non-empty string" : "";
-    }
-
-    std::string_view invalid(const mutate& said, const handler_info&) const
-    {
-        const auto empty = [](const std::string& text) { return text.empty(); };
-        if (said.context && said.context->size() > context_limit) {
-            return "pre_turn context exceeds 128 KiB";
-        }
-        if (said.tools && std::ranges::any_of(*said.tools, empty)) {
-            return "pre_turn mutate tools must be an array of non-empty strings";
-        }
-        if (said.model && said.model->empty()) {
-            return "pre_turn mutate model must be a non-empty string";
-        }
-        if (said.reasoning_effort && said.reasoning_effort->empty()) {
-            return "pre_turn mutate reasoningEffort must be a non-empty string";
-        }
-        if (said.display && !is_display_line(*said.display)) {
-            return "pre_turn display must be one line of at most 200 characters";
-        }
-        return "";
-    }
-
-    flow accept(block&& said, const handler_info& hook, draft<pre_turn>& event)
-    {
-        return end(std::move(said), hook, event);
-    }
-
-    flow accept(mutate&& said, const handler_info& hook, draft<pre_turn>& event)
-    {
-        concluded_.mutated = true;
-        bool changed = false;
-        if (said.tools) {
-            // Only narrower: a name that is not offered is dropped.
-            const auto& offered = event.view().tools;
-            std::erase_if(*said.tools, [&](const std::string& name) {
-                return std::ranges::find(offered, name) == offered.end();
-            });
-            event.edit().tools = *std::move(said.tools);
-            narrowed_ = changed = true;
-        }
-        if (event.view().first_of_turn && !event.view().arrived_during_turn) {
-            changed = changed || said.model || said.reasoning_effort;
-            if (said.model) event.edit().model = *(concluded_.model = std::move(said.model));
-            if (said.reasoning_effort) {
-                event.edit().reasoning_effort = concluded_.reasoning_effort =
-                    std::move(said.reasoning_effort);
-            }
-        }
-        if (changed) concluded_.changed_by.push_back(hook.name);
-        if (said.context && !said.context->empty()) {
-            concluded_.contexts.push_back({hook.name, *std::move(said.context),
-                                           std::move(said.display).value_or(std::string())});
-        }
-        return flow::proceed;
-    }
-
-    flow fail(failure&& why, const handler_info& hook, draft<pre_turn>& event)
-    {
-        if (hook.from == origin::extension) {
-            concluded_.ignored.push_back(std::move(why));
-            return flow::proceed;
-        }
-        end(block{why.message}, hook, event);
-        concluded_.failed = std::move(why);
-        return flow::stop;
-    }
-
-    outcome finish(draft<pre_turn>& event) &&
-    {
-        if (narrowed_) concluded_.tools = std::move(event.edit().tools);
-        return std::move(concluded_);
-    }
+    BELAY_DECL std::string_view invalid(const block& said, const handler_info&) const;
+    BELAY_DECL std::string_view invalid(const mutate& said, const handler_info&) const;
+    BELAY_DECL flow accept(block&& said, const handler_info& hook, draft<pre_turn>& event);
+    BELAY_DECL flow accept(mutate&& said, const handler_info& hook, draft<pre_turn>& event);
+    BELAY_DECL flow fail(failure&& why, const handler_info& hook, draft<pre_turn>& event);
+    BELAY_DECL outcome finish(draft<pre_turn>& event) &&;
 
 private:
     // Whatever was added or changed before is dropped.
-    flow end(block&& why, const handler_info& hook, draft<pre_turn>& event)
-    {
-        event.reset();
-        narrowed_ = false;
-        concluded_ = outcome{.blocked = std::move(why),
-                             .decided_by = hook.name,
-                             .ignored = std::move(concluded_.ignored)};
-        return flow::stop;
-    }
-
+    BELAY_DECL flow end(block&& why, const handler_info& hook, draft<pre_turn>& event);
     outcome concluded_{.blocked = std::nullopt};
     bool narrowed_ = false;
 };
@@ -207,36 +123,11 @@ struct turn_ending::outcome {
 };
 
 struct turn_ending::fold {
-    std::string_view invalid(const continue_turn& said, const handler_info&) const
-    {
-        if (said.context.empty()) return "turn_ending continue context must not be empty";
-        if (said.context.size() > context_limit) return "turn_ending context exceeds 128 KiB";
-        if (said.display && !is_display_line(*said.display)) {
-            return "turn_ending display must be one line of at most 200 characters";
-        }
-        return "";
-    }
-
-    flow accept(continue_turn&& said, const handler_info& hook, draft<turn_ending>& event)
-    {
-        // A turn gets one continuation: afterwards this is ignored, and stops nobody.
-        if (event.view().continuations != 0) return flow::proceed;
-        concluded_.continuation = {hook.name, std::move(said.context),
-                                   std::move(said.display).value_or(std::string())};
-        return flow::stop;
-    }
-
-    flow fail(failure&& why, const handler_info& hook, draft<turn_ending>&)
-    {
-        if (hook.from == origin::extension) {
-            concluded_.ignored.push_back(std::move(why));
-            return flow::proceed;
-        }
-        concluded_.failed = std::move(why);
-        return flow::stop;
-    }
-
-    outcome finish(draft<turn_ending>&) && { return std::move(concluded_); }
+    BELAY_DECL std::string_view invalid(const continue_turn& said, const handler_info&) const;
+    BELAY_DECL flow accept(continue_turn&& said, const handler_info& hook,
+                           draft<turn_ending>& event);
+    BELAY_DECL flow fail(failure&& why, const handler_info& hook, draft<turn_ending>&);
+    BELAY_DECL outcome finish(draft<turn_ending>&) &&;
 
 private:
     outcome concluded_;
@@ -260,5 +151,9 @@ struct turn_finished {
 };
 
 }  // namespace belay::hooks
+
+#if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/impl/turn_events.ipp>
+#endif
 
 #endif

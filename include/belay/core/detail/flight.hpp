@@ -4,6 +4,7 @@
 // One dispatch of an async_chain: chain_fsm says what is next, and a flight does it.
 
 #include <belay/core/clock.hpp>
+#include <belay/core/detail/async_handler.hpp>
 #include <belay/core/detail/chain_fsm.hpp>
 #include <belay/core/detail/folding.hpp>
 #include <belay/core/detail/subject_index.hpp>
@@ -33,90 +34,10 @@
 #include <vector>
 
 namespace belay {
-
-template <class E>
-class any_handler;
-
 namespace detail {
 
 template <class E>
 class flight;
-
-// A handler, erased. One that answers at once is asked; one that answers later is started.
-template <class E>
-struct async_handler {
-    virtual ~async_handler() = default;
-    virtual bool immediate() const noexcept = 0;
-    virtual flow ask(flight<E>& dispatch, const handler_info& info) = 0;
-    virtual void start(const E& event, reply<E> answer) = 0;
-};
-
-template <class E, class Handler>
-struct asked_handler final : async_handler<E> {
-    explicit asked_handler(Handler h) : handler(std::move(h)) {}
-    bool immediate() const noexcept override { return true; }
-    flow ask(flight<E>& dispatch, const handler_info& info) override
-    {
-        return dispatch.ask(handler, info);
-    }
-    // For whoever calls it elsewhere than in its chain.
-    void start(const E& event, reply<E> answer) override
-    {
-        try {
-            if constexpr (std::is_void_v<std::invoke_result_t<Handler&, const E&>>) {
-                handler(event);
-                answer();
-            } else {
-                answer(handler(event));
-            }
-        } catch (...) {
-            answer.fail(errc::threw, message_of(std::current_exception()));
-        }
-    }
-    Handler handler;
-};
-
-template <class E>
-struct later_handler : async_handler<E> {
-    bool immediate() const noexcept final { return false; }
-    flow ask(flight<E>&, const handler_info&) final { return flow::proceed; }
-};
-
-template <class E, class Handler>
-struct replying final : later_handler<E> {
-    explicit replying(Handler h) : handler(std::move(h)) {}
-    void start(const E& event, reply<E> answer) override { handler(event, std::move(answer)); }
-    Handler handler;
-};
-
-// Defined by <belay/core/coroutine.hpp>.
-template <class E, class Handler>
-struct awaiting;
-
-template <class E, class Handler>
-std::shared_ptr<async_handler<E>> erase_form(Handler handler)
-{
-    static_assert(check_handler<E, Handler, waits::may>());
-    if constexpr (immediate_handler<Handler, E>) {
-        return std::make_shared<asked_handler<E, Handler>>(std::move(handler));
-    } else if constexpr (replying_handler<Handler, E>) {
-        return std::make_shared<replying<E, Handler>>(std::move(handler));
-    } else if constexpr (awaiting_handler<Handler, E>) {
-        return std::make_shared<awaiting<E, Handler>>(std::move(handler));
-    } else {
-        return nullptr;  // not reached: check_handler has said why
-    }
-}
-
-template <class E, class Handler>
-std::shared_ptr<async_handler<E>> erase(Handler handler)
-{
-    if constexpr (std::is_same_v<Handler, any_handler<E>>) {
-        return handler.shared();
-    } else {
-        return erase_form<E>(std::move(handler));
-    }
-}
 
 // The handlers of a chain at one moment. A dispatch keeps the list that it started with.
 template <class E>
@@ -215,7 +136,7 @@ private:
 // One call of a handler that answers later. It may outlive its dispatch, and keeps alive what the
 // handler may still touch: the handler, its info, its version of the event, its cancellation signal.
 template <class E>
-class pending_call final : public call_base<E> {
+class pending_call final : public waiting_call<E> {
 public:
     using time_point = clock::time_point;
     using said = typename call_base<E>::said;
@@ -250,6 +171,13 @@ public:
     }
 
     const handler_info& info() const noexcept override { return handler_->info; }
+
+    boost::asio::any_io_executor executor() const override
+    {
+        const auto owner = owner_.lock();
+        return owner ? owner->get_executor() : boost::asio::any_io_executor();
+    }
+    boost::asio::cancellation_slot slot() noexcept override { return stop_.slot(); }
 
     time_point deadline() const noexcept override
     {
@@ -315,7 +243,6 @@ public:
     said& answer() noexcept { return *said_; }  // if answered()
     time_point answered_at() const noexcept { return answered_at_; }
     boost::asio::cancellation_signal& stop() noexcept { return stop_; }
-    std::shared_ptr<flight<E>> owner() const noexcept { return owner_.lock(); }
 
 private:
     enum class state : unsigned char { starting, waiting, closed };
@@ -380,13 +307,10 @@ struct flight_plan {
 //
 // resume() takes it from waiting to advancing, whoever calls it and however often.
 template <class E>
-class flight : public std::enable_shared_from_this<flight<E>> {
+class flight : public asking<E>, public std::enable_shared_from_this<flight<E>> {
 public:
     explicit flight(flight_plan<E> plan)
-        : plan_(std::move(plan)),
-          folding_(*plan_.event, plan_.trace),
-          fsm_(deadline_of<E>(), plan_.time.now()),
-          only_(plan_.only)
+        : asking<E>(*plan.event, plan.trace, plan.time), plan_(std::move(plan)), only_(plan_.only)
     {
         if (plan_.handlers) wanted_.emplace(plan_.handlers->find(subject_of(*plan_.event)));
         const bool waits = plan_.handlers ? plan_.handlers->waits() : !only_->handler->immediate();
@@ -414,17 +338,6 @@ public:
         boost::asio::post(*strand_, [self = this->shared_from_this()] { self->resume(); });
     }
 
-    // Asks a handler that answers at once.
-    template <class Handler>
-    flow ask(Handler& handler, const handler_info& info)
-    {
-        return folding_.ask(handler, info, [&]() -> std::optional<failure> {
-            if (fsm_.until() == clock::time_point::max()) return std::nullopt;
-            now_ = plan_.time.now();
-            return late(*now_, info);
-        });
-    }
-
     boost::asio::any_io_executor get_executor() const { return *strand_; }
 
 protected:
@@ -434,6 +347,12 @@ protected:
 private:
     using timer_strand = boost::asio::strand<boost::asio::any_io_executor>;
     using entry_pointer = typename handler_list<E>::entry_pointer;
+
+    using asking<E>::folding_;
+    using asking<E>::fsm_;
+    using asking<E>::now_;
+    using asking<E>::late;
+    using asking<E>::overdue;
 
     // Owns the dispatch while it waits. If the event loop dies first, so does this, and with it
     // everything of the dispatch that needs the loop.
@@ -639,28 +558,10 @@ private:
         forget();
     }
 
-    std::optional<failure> late(clock::time_point when, const handler_info& info) const
-    {
-        const auto why = fsm_.judge(when);
-        return why ? std::optional(overdue(*why, info)) : std::nullopt;
-    }
-
-    static failure overdue(errc why, const handler_info& info)
-    {
-        const bool own = why == errc::timed_out;
-        const auto limit = own ? *info.timeout : deadline_of<E>().limit;
-        const auto hooks = std::string(E::event_name) + " hooks";
-        const auto who = !own ? hooks : info.name.empty() ? "a handler" : info.name;
-        return {why, info, who + " timed out after " + std::to_string(limit.count()) + "ms"};
-    }
-
     const flight_plan<E> plan_;
-    folding<E> folding_;
-    chain_fsm fsm_;
     entry_pointer only_;  // without handlers: the one, until it is asked
     std::optional<typename handler_list<E>::cursor> wanted_;
-    std::size_t heard_ = 0;                 // the trace has heard of so many of the handlers
-    std::optional<clock::time_point> now_;  // if it was read since the last handler was called
+    std::size_t heard_ = 0;  // the trace has heard of so many of the handlers
     std::optional<timer_strand> strand_;
     std::atomic<bool> cancelled_{false};
     std::shared_ptr<pending_call<E>> running_;

@@ -4,7 +4,7 @@
 // Calls functions that answer at once on a pool, where they may block.
 
 #include <belay/core/any_handler.hpp>
-#include <belay/core/detail/flight.hpp>
+#include <belay/core/detail/async_handler.hpp>
 #include <belay/core/reply.hpp>
 
 #include <boost/asio/any_io_executor.hpp>

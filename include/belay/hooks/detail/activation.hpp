@@ -4,7 +4,7 @@
 // What an extension's registrar and its registry share. Only bodies include this.
 
 #include <belay/core/error.hpp>
-#include <belay/hooks/detail/hook_set.hpp>
+#include <belay/hooks/detail/shared_hook.hpp>
 #include <belay/hooks/registry_options.hpp>
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,7 +1,7 @@
 #ifndef BELAY_HOOKS_DETAIL_HOOK_SET_HPP
 #define BELAY_HOOKS_DETAIL_HOOK_SET_HPP
 
-// The hooks that sessions of one configuration share, and a hook that is added to such sets.
+// The hooks that sessions of one configuration share. Only bodies include this.
 
 #include <belay/config.hpp>
 #include <belay/core/any_handler.hpp>
@@ -11,27 +11,17 @@
 #include <belay/core/matcher.hpp>
 #include <belay/core/observer_group.hpp>
 #include <belay/core/observers.hpp>
+#include <belay/hooks/detail/shared_hook.hpp>
 #include <belay/hooks/phase.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <concepts>
-#include <functional>
-#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace belay::hooks::detail {
-
-class registry_state;
-
-// Tells the hooks of the configuration that is current now, and logs those that fail. The bodies
-// are in registry_state.ipp.
-BELAY_DECL void notify(registry_state& host, pre_compact event);
-BELAY_DECL void notify(registry_state& host, session_end event);
-BELAY_DECL void notify(registry_state& host, subagent_finished event);
-BELAY_DECL void notify(registry_state& host, turn_finished event);
 
 template <class E>
 using hooks_for = std::conditional_t<notification<E>, observers<E>, async_chain<E>>;
@@ -64,9 +54,7 @@ public:
     template <class Wanted>
     hooks_for<Wanted>& hooks_of() noexcept
     {
-        static_assert((std::same_as<Wanted, E> || ...),
-                      "belay: there are no hooks for this event; it is one of the eight phases in "
-                      "<belay/hooks/phase.hpp>, or turn_finished");
+        static_assert((std::same_as<Wanted, E> || ...));
         return static_cast<hook_line<Wanted>&>(*this).hooks;
     }
 };
@@ -97,23 +85,25 @@ private:
     const boost::asio::any_io_executor pool_;
 };
 
-// A hook that all sets of a configuration share, or that an extension registered: how it gets into a
-// set, and out of it. Without `add_to`, it was an empty function.
-struct shared_hook {
-    std::function<handler_id(hook_set&)> add_to{};
-    bool (*remove_from)(hook_set&, handler_id) = nullptr;
+template <class E>
+handler_id hooks_of_event<E>::add(hook_set& set, const handler_info& info, const matcher& only_for,
+                                  const any_handler<E>& hook)
+{
+    return set.add(info, hook, only_for);
+}
 
-    template <class E, class Handler>
-    static shared_hook of(handler_info info, matcher only_for, Handler handler)
-    {
-        any_handler<E> shared(std::move(handler));
-        if (!shared) return {};
-        return {
-            [info = std::move(info), only_for = std::move(only_for),
-             shared = std::move(shared)](hook_set& set) { return set.add(info, shared, only_for); },
-            [](hook_set& set, handler_id id) { return set.hooks_of<E>().remove(id); }};
-    }
-};
+template <class E>
+bool hooks_of_event<E>::remove(hook_set& set, handler_id id)
+{
+    return set.hooks_of<E>().remove(id);
+}
+
+template <class E>
+void hooks_of_event<E>::ask(hook_set& set, E event, hooks_completion<E> handler)
+    requires(!notification<E>)
+{
+    set.hooks_of<E>().async_dispatch(std::move(event), std::move(handler));
+}
 
 }  // namespace belay::hooks::detail
 

@@ -245,6 +245,18 @@ BELAY_DECL void notify(registry_state& host, turn_finished event)
     notify_and_log(host, std::move(event));
 }
 
+#if !defined(BELAY_HEADER_ONLY)
+template struct hooks_of_event<pre_tool_use>;
+template struct hooks_of_event<post_tool_use>;
+template struct hooks_of_event<session_start>;
+template struct hooks_of_event<pre_turn>;
+template struct hooks_of_event<turn_ending>;
+template struct hooks_of_event<pre_compact>;
+template struct hooks_of_event<session_end>;
+template struct hooks_of_event<subagent_finished>;
+template struct hooks_of_event<turn_finished>;
+#endif
+
 }  // namespace belay::hooks::detail
 
 #endif
