@@ -839,6 +839,21 @@ BOOST_AUTO_TEST_CASE(a_trace_covers_handlers_that_answer_later)
 
 BOOST_AUTO_TEST_SUITE_END()
 
+BOOST_AUTO_TEST_SUITE(clock_suite)
+
+BOOST_AUTO_TEST_CASE(the_steady_clock_knows_what_is_still_to_come)
+{
+    const auto& time = clock::steady();
+    BOOST_TEST(time.before(time.now() + 1h));
+    BOOST_TEST(time.before(clock::time_point::max()));
+    // within what the last tick leaves in doubt
+    BOOST_TEST(time.before(time.now() + 900ms));
+    BOOST_TEST(!time.before(time.now()));
+    BOOST_TEST(!time.before(time.now() - 1h));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 BOOST_AUTO_TEST_SUITE(async_matcher_suite)
 
 namespace {

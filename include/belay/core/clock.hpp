@@ -36,6 +36,11 @@ public:
 
     /// From any thread; must not call back.
     virtual time_point now() const noexcept = 0;
+
+    /// Whether `when` is still to come: asked after each handler that answers at once, so a clock that
+    /// knows without reading the exact time may say so.
+    virtual bool before(time_point when) const noexcept { return now() < when; }
+
     virtual std::unique_ptr<timer> make_timer(const boost::asio::any_io_executor& executor) = 0;
 
     /// The steady clock, with Asio's timers.

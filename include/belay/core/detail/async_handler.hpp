@@ -39,7 +39,8 @@ public:
     flow ask(Handler& handler, const handler_info& info)
     {
         return folding_.ask(handler, info, [&]() -> std::optional<failure> {
-            if (fsm_.until() == clock::time_point::max()) return std::nullopt;
+            in_time_ = fsm_.until() == clock::time_point::max() || time_.before(fsm_.until());
+            if (in_time_) return std::nullopt;
             now_ = time_.now();
             return late(*now_, info);
         });
@@ -64,6 +65,7 @@ protected:
     folding<E> folding_;
     chain_fsm fsm_;
     std::optional<clock::time_point> now_;  // if it was read since the last handler was called
+    bool in_time_ = false;                  // no deadline has passed since then
 
 private:
     clock& time_;

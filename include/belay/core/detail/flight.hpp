@@ -48,6 +48,7 @@ public:
         handler_info info;
         matcher only_for;
         handler_id id;
+        bool immediate;  // what the handler says of itself
     };
     // Lists share their entries, and so does a handler that outlives its dispatch: it keeps no other.
     using entry_pointer = std::shared_ptr<const entry>;
@@ -63,7 +64,7 @@ public:
                 moved->info.position = position;
                 one = std::move(moved);
             }
-            waits_ = waits_ || !one->handler->immediate();
+            waits_ = waits_ || !one->immediate;
             index_.add(one);
         }
     }
@@ -103,8 +104,9 @@ public:
         const auto id = static_cast<handler_id>(++last_id_);
         auto entries = list_->entries();
         info.position = entries.size() + 1;
-        entries.push_back(std::make_shared<const typename list::entry>(
-            typename list::entry{std::move(handler), std::move(info), std::move(only_for), id}));
+        const bool immediate = handler->immediate();
+        entries.push_back(std::make_shared<const typename list::entry>(typename list::entry{
+            std::move(handler), std::move(info), std::move(only_for), id, immediate}));
         const auto before = std::exchange(list_, std::make_shared<list>(std::move(entries)));
         lock.unlock();
         return id;
@@ -310,10 +312,10 @@ template <class E>
 class flight : public asking<E>, public std::enable_shared_from_this<flight<E>> {
 public:
     explicit flight(flight_plan<E> plan)
-        : asking<E>(*plan.event, plan.trace, plan.time), plan_(std::move(plan)), only_(plan_.only)
+        : asking<E>(*plan.event, plan.trace, plan.time), plan_(std::move(plan))
     {
         if (plan_.handlers) wanted_.emplace(plan_.handlers->find(subject_of(*plan_.event)));
-        const bool waits = plan_.handlers ? plan_.handlers->waits() : !only_->handler->immediate();
+        const bool waits = plan_.handlers ? plan_.handlers->waits() : !plan_.only->immediate;
         if (waits) strand_.emplace(plan_.executor);
     }
 
@@ -351,6 +353,7 @@ private:
     using asking<E>::folding_;
     using asking<E>::fsm_;
     using asking<E>::now_;
+    using asking<E>::in_time_;
     using asking<E>::late;
     using asking<E>::overdue;
 
@@ -420,8 +423,8 @@ private:
                 arm();
                 idle_ = running_->await();
                 if (idle_) return false;
-            } else if (const auto one = fsm_.finished() ? nullptr : find_next()) {
-                ask(one);
+            } else if (const auto* one = fsm_.finished() ? nullptr : find_next()) {
+                ask(*one);
             } else {
                 skip_the_rest();
                 return true;
@@ -430,9 +433,9 @@ private:
     }
 
     // Null: there is none. The trace hears of those before it, which are not for this subject.
-    entry_pointer find_next()
+    const entry_pointer* find_next()
     {
-        if (!wanted_) return std::exchange(only_, nullptr);
+        if (!wanted_) return std::exchange(asked_, true) ? nullptr : &plan_.only;
         const auto* found = wanted_->next();
         if (found == nullptr) return nullptr;
         if (folding_.traced()) {
@@ -440,19 +443,22 @@ private:
             while (all[heard_] != *found) folding_.skip(all[heard_++]->info, false);
             ++heard_;
         }
-        return *found;
+        return found;
     }
 
     void ask(const entry_pointer& which)
     {
         const auto& one = *which;
-        const bool timed = one.info.timeout || deadline_of<E>().of != deadline_rule::scope::none;
-        if (timed && !now_) now_ = plan_.time.now();
-        const auto now = now_.value_or(clock::time_point());
+        using scope = deadline_rule::scope;
+        constexpr auto rule = deadline_of<E>().of;
+        const bool timed = one.info.timeout || rule == scope::per_handler;  // from now on
+        if (!now_ && (timed || (rule == scope::shared && !in_time_))) now_ = plan_.time.now();
+        const auto now = now_.value_or(clock::time_point::min());
         now_.reset();  // the handler takes its time
+        in_time_ = false;
         if (fsm_.next(now, one.info.timeout) == chain_fsm::action::not_started) {
             fsm_.settled(folding_.fail(overdue(errc::not_started, one.info), one.info));
-        } else if (one.handler->immediate()) {
+        } else if (one.immediate) {
             fsm_.settled(one.handler->ask(*this, one.info));
         } else {
             start(which);
@@ -559,7 +565,7 @@ private:
     }
 
     const flight_plan<E> plan_;
-    entry_pointer only_;  // without handlers: the one, until it is asked
+    bool asked_ = false;  // the only one
     std::optional<typename handler_list<E>::cursor> wanted_;
     std::size_t heard_ = 0;  // the trace has heard of so many of the handlers
     std::optional<timer_strand> strand_;

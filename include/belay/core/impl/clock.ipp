@@ -5,6 +5,9 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
+#include <ctime>
+
 namespace belay {
 namespace detail {
 
@@ -33,6 +36,23 @@ private:
 class steady final : public clock {
 public:
     time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
+
+    bool before(time_point when) const noexcept override
+    {
+#if defined(CLOCK_MONOTONIC_COARSE)
+        // The same clock, as it was at the last tick: a fourth of the price. A machine whose ticks are
+        // late by a second has other troubles.
+        constexpr std::chrono::seconds doubt{1};
+        timespec tick;
+        if (::clock_gettime(CLOCK_MONOTONIC_COARSE, &tick) == 0) {
+            const auto past =
+                std::chrono::seconds(tick.tv_sec) + std::chrono::nanoseconds(tick.tv_nsec);
+            if (time_point(past) + doubt < when) return true;
+        }
+#endif
+        return now() < when;
+    }
+
     std::unique_ptr<timer> make_timer(const boost::asio::any_io_executor& executor) override
     {
         return std::make_unique<steady_clock_timer>(executor);
