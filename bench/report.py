@@ -347,7 +347,8 @@ GOOD, BAD, PLAIN, PEER = "#1a7f37", "#cf222e", "#57606a", "#8c959f"
 
 
 def svg(questions, rows):
-    shown = [r for r in rows if r.against and r.ratio and math.isfinite(r.ratio)]
+    # What one more of something adds can be measured as less than nothing: the axis has no place for it.
+    shown = [r for r in rows if r.against and r.ratio and 0 < r.ratio < math.inf]
     if not shown:
         raise Wrong("there is no ratio to draw")
     values = [r.ratio for r in shown] + [r.goal for r in shown if r.goal]

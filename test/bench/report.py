@@ -151,6 +151,16 @@ class Report(unittest.TestCase):
         self.assertEqual((got.returncode, got.stdout), (status, ""))
         self.assertIn(sentence, got.stderr)
 
+    def test_what_adds_less_than_nothing_is_in_the_table_and_not_in_the_chart(self):
+        chart = self.folder / "chart.svg"
+        got = self.report("--svg", chart, self.write(
+            samples("ours/n:1", [5.0]), samples("ours/n:3", [3.0]), samples("ours/n:9", [9.0]),
+            samples("limit/n:1", [1.0]), samples("limit/n:3", [2.0]), samples("limit/n:9", [4.0]),
+            goals=[goal("ours", "limit", 9.0, where="n:1,3", added_per="n"), goal("ours", "limit", 9.0, where="n:9")]))
+        self.assertEqual(got.returncode, 0, got.stderr)
+        self.assertIn("-2", got.stdout)
+        xml.etree.ElementTree.parse(chart)
+
     def test_a_goal_of_what_was_not_measured_is_refused(self):
         self.refused(1, "what: a goal names 'outs', which was not measured",
                      self.write(samples("ours", [1.0]), goals=[goal("outs", "limit")]))
