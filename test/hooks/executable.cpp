@@ -66,7 +66,7 @@ struct fixture {
     outcome_of<E> run(executable what, executable_options how = {}, const E& event = {})
     {
         async_chain<E> chain(context.get_executor());
-        chain.add({.name = what.name}, executable_handler<E>(what, how));
+        chain.add({.name = what.name}, executable_handler<E>(context.get_executor(), what, how));
         std::optional<outcome_of<E>> concluded;
         chain.async_dispatch(event, [&](error_code ec, outcome_of<E> outcome) {
             BOOST_TEST(!ec);
@@ -215,7 +215,8 @@ BOOST_AUTO_TEST_CASE(each_hook_gets_the_event_as_the_last_one_left_it)
     async_chain<pre_tool_use> chain(context.get_executor());
     const auto add = [&](std::vector<std::string> modes) {
         chain.add({.name = "probe"},
-                  executable_handler<pre_tool_use>(probe_for<pre_tool_use>(std::move(modes))));
+                  executable_handler<pre_tool_use>(context.get_executor(),
+                                                   probe_for<pre_tool_use>(std::move(modes))));
     };
     add({"json", R"({"power":"mutate","input":{"command":"ls"}})"});
     add({"json", observed});
@@ -351,7 +352,8 @@ BOOST_AUTO_TEST_CASE(an_observer_matters_only_by_how_it_ended)
     observers<session_end> watchers(context.get_executor());
     const auto add = [&](std::string name, std::vector<std::string> modes) {
         watchers.add({.name = std::move(name)},
-                     executable_handler<session_end>(probe_for<session_end>(std::move(modes))));
+                     executable_handler<session_end>(context.get_executor(),
+                                                     probe_for<session_end>(std::move(modes))));
     };
     add("silent", {});
     add("loud", {"raw", "ff", "out", "65535"});
@@ -370,8 +372,11 @@ BOOST_AUTO_TEST_CASE(a_deadline_of_the_chain_ends_the_program)
     const scratch_folder folder;
     manual_clock time;
     async_chain<post_tool_use> chain(context.get_executor(), time);
-    chain.add({.name = "slow"}, executable_handler<post_tool_use>(probe_for<post_tool_use>(
-                                    {"mark", folder / "pid", "sleep", forever}, timeout_limit)));
+    chain.add(
+        {.name = "slow"},
+        executable_handler<post_tool_use>(
+            context.get_executor(),
+            probe_for<post_tool_use>({"mark", folder / "pid", "sleep", forever}, timeout_limit)));
     std::optional<post_tool_use::outcome> concluded;
     chain.async_dispatch(post_tool_use(),
                          [&](error_code, auto outcome) { concluded = std::move(outcome); });
@@ -390,8 +395,11 @@ BOOST_AUTO_TEST_CASE(cancelling_the_dispatch_ends_the_program)
 {
     const scratch_folder folder;
     async_chain<pre_tool_use> chain(context.get_executor());
-    chain.add({.name = "slow"}, executable_handler<pre_tool_use>(probe_for<pre_tool_use>(
-                                    {"mark", folder / "pid", "sleep", forever}, timeout_limit)));
+    chain.add(
+        {.name = "slow"},
+        executable_handler<pre_tool_use>(
+            context.get_executor(),
+            probe_for<pre_tool_use>({"mark", folder / "pid", "sleep", forever}, timeout_limit)));
     asio::cancellation_signal stop;
     error_code ended;
     chain.async_dispatch(
@@ -412,8 +420,10 @@ BOOST_AUTO_TEST_CASE(an_event_loop_that_dies_takes_the_program_with_it)
     {
         asio::io_context dying;
         async_chain<pre_tool_use> chain(dying.get_executor());
-        chain.add({.name = "slow"}, executable_handler<pre_tool_use>(probe_for<pre_tool_use>(
-                                        {"mark", folder / "pid", "sleep", forever})));
+        chain.add({.name = "slow"},
+                  executable_handler<pre_tool_use>(
+                      dying.get_executor(),
+                      probe_for<pre_tool_use>({"mark", folder / "pid", "sleep", forever})));
         chain.async_dispatch(pre_tool_use(), [&](error_code, auto) { called = true; });
         const auto patience = std::chrono::steady_clock::now() + generous;
         while (pids_in(folder / "pid").empty() && std::chrono::steady_clock::now() < patience) {
@@ -431,9 +441,10 @@ BOOST_AUTO_TEST_CASE(one_handler_may_run_several_times_at_once)
     async_chain<pre_tool_use> chain(context.get_executor());
     const scratch_folder folder;
     // Each waits for the other.
-    chain.add({.name = "both"},
-              executable_handler<pre_tool_use>(probe_for<pre_tool_use>(
-                  {"rendezvous", folder.path().string(), "2", "json", observed})));
+    chain.add({.name = "both"}, executable_handler<pre_tool_use>(
+                                    context.get_executor(),
+                                    probe_for<pre_tool_use>({"rendezvous", folder.path().string(),
+                                                             "2", "json", observed})));
     int fine = 0;
     for (int i = 0; i != 2; ++i) {
         chain.async_dispatch(removal(), [&](error_code, pre_tool_use::outcome outcome) {

@@ -617,8 +617,8 @@ BOOST_AUTO_TEST_CASE(the_start_of_the_program_is_charged_to_the_request_that_nee
                                                                  probe_worker(), time, slow_spawn);
     outcome late;
     outcome next;
-    op->request(event("sleep " + forever), 1s, {loop.get_executor(), into{&late}});
-    op->request(event("answer"), 3s, {loop.get_executor(), into{&next}});
+    op->request(event("sleep " + forever), 1s, {}, {loop.get_executor(), into{&late}});
+    op->request(event("answer"), 3s, {}, {loop.get_executor(), into{&next}});
     run_until(loop, [&] { return next.is_done(); });
     BOOST_TEST((late.error == errc::timed_out));
     BOOST_TEST(!next.error);
@@ -693,6 +693,27 @@ BOOST_AUTO_TEST_CASE(requests_that_an_overdue_program_had_not_answered_are_sent_
     BOOST_TEST((results[0].error == errc::timed_out));
     BOOST_TEST(!results[2].error);
     BOOST_TEST(pids_in(file).size() == 1U);  // what was overdue is not sent again
+}
+
+BOOST_AUTO_TEST_CASE(a_listener_hears_of_each_turn_of_its_request_and_of_one_that_is_lost)
+{
+    asio::io_context loop;
+    worker whom(loop.get_executor(), probe_worker());
+    outcome results[2];
+    std::vector<std::string> heard;
+    const auto listener = [&heard](std::string who) {
+        return [&heard, who = std::move(who)](bool has_turn) {
+            heard.push_back(who + (has_turn ? " has its turn" : " waits again"));
+        };
+    };
+    whom.async_request(event("die KILL"), test::generous, listener("first"), into{&results[0]});
+    whom.async_request(event("answer"), test::generous, listener("second"), into{&results[1]});
+    run_until(loop, [&] { return results[1].is_done(); });
+    BOOST_TEST((results[0].error == errc::signalled));
+    BOOST_TEST(!results[1].error);
+    const std::vector<std::string> expected{"first has its turn", "first waits again",
+                                            "first has its turn", "second has its turn"};
+    BOOST_TEST(heard == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_program_with_nothing_to_do_is_ended_and_started_again)

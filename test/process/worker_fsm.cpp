@@ -38,7 +38,7 @@ machine::rules rules(std::size_t in_flight = 1)
 bool is_nothing(const worker_step& step)
 {
     return step.end == worker_end::none && step.complete.empty() && !step.launch &&
-           step.send.empty();
+           step.send.empty() && step.wait_again.empty();
 }
 
 /// The tickets of what is sent.
@@ -196,6 +196,7 @@ BOOST_AUTO_TEST_CASE(what_an_overdue_child_had_not_answered_is_sent_once_more_ea
     BOOST_TEST((completed(fsm.answered(3, start), success) == tickets{3}));  // 5 takes its place
     const worker_step step = fsm.time_passed(start + 1s);
     BOOST_TEST((completed(step, errc::timed_out) == tickets{1}));
+    BOOST_TEST((step.wait_again == tickets{2, 4, 5}));
     BOOST_TEST(step.launch);
     BOOST_TEST((sent(fsm.launched(start + 1s)) == tickets{2}));
     BOOST_TEST((fsm.next_wake() == start + 6s));  // its whole timeout

@@ -114,7 +114,7 @@ public:
 
     /// For a handler that cannot begin at once, since it needs what others are using (a free thread,
     /// a free worker): until `begin`, or its answer, neither its timeout nor a deadline runs. Call
-    /// it before the handler returns.
+    /// it before the handler returns, or after `begin`, when it has to wait once more.
     void await_turn() { call_->await_turn(); }
 
     /// The turn has come, and its time runs. False: nobody waits for the answer any more.

@@ -89,9 +89,10 @@ using runner = std::function<void(
     boost::asio::any_io_executor, process::invocation, std::string input,
     boost::asio::any_completion_handler<void(error_code, process::exit_report)>)>;
 
-/// A worker as hooks use it: `process::worker::async_request`. When it is destroyed the worker is, too.
+/// A worker as hooks use it: `process::worker::async_request`. When it is destroyed the worker is, too. What
+/// an event waits until `turn` has been called with true is not charged to a deadline.
 using worker_function = std::function<void(
-    std::string event, std::chrono::milliseconds timeout,
+    std::string event, std::chrono::milliseconds timeout, process::turn_listener turn,
     boost::asio::any_completion_handler<void(error_code, process::worker_reply)>)>;
 
 /// What the host says about all of its executables.
@@ -118,12 +119,19 @@ using run_completion = belay::detail::unique_function<void(checked<process::exit
 // A program that serves the events of one hook.
 class hook_program {
 public:
-    BELAY_DECL hook_program(executable what, executable_options how);
+    // A worker belongs to `executor`.
+    BELAY_DECL hook_program(boost::asio::any_io_executor executor, executable what,
+                            executable_options how);
 
-    // Gives it `input`; cancelled through `slot`. `done` is called on `executor`, or from here if nothing
-    // has to be run to know the answer. Until then somebody has to keep this alive: a worker ends with it.
+    // Gives it `input`; cancelled through `slot`. `done` is called on `executor`, of a worker on the
+    // worker's, or from here if nothing has to be run to know the answer. Until then somebody has to keep
+    // this alive: a worker ends with it. `turn` is told, until then, also that it has to be waited for.
     BELAY_DECL void run(boost::asio::any_io_executor executor, boost::asio::cancellation_slot slot,
-                        std::string input, run_completion done);
+                        std::string input, process::turn_listener turn, run_completion done);
+
+    // Whether a worker that has no events lives on, as it does unless this is told. The next event starts a
+    // fresh one.
+    BELAY_DECL void keep_worker(bool kept);
 
     const executable what;
 
@@ -131,12 +139,15 @@ private:
     BELAY_DECL void run_once(boost::asio::any_io_executor executor,
                              boost::asio::cancellation_slot slot, std::string input,
                              run_completion done) const;
-    BELAY_DECL void ask_worker(boost::asio::any_io_executor executor,
-                               boost::asio::cancellation_slot slot, std::string input,
-                               run_completion done);
+    BELAY_DECL void ask_worker(boost::asio::cancellation_slot slot, std::string input,
+                               process::turn_listener turn, run_completion done);
+    BELAY_DECL void end_worker_if_unused();
 
+    const boost::asio::any_io_executor executor_;
     const executable_options how_;
-    worker_function worker_;  // from the first event on
+    worker_function worker_;  // while there is one
+    std::size_t asked_ = 0;   // events that it has, those that wait for their turn included
+    bool kept_ = true;
 };
 
 // The protocol of that name, and the phase that a name means in it; or why there is none.
@@ -180,14 +191,22 @@ BELAY_DECL std::string file_name(std::string_view path);
 /// A worker is started by its first event and serves all copies of the handler; it ends with the last of
 /// them, its stdin first. Its answer is judged as stdout with exit status 0. Its failures are the same;
 /// after such a sentence they say what the worker did, and quote what it has written to stderr. An event
-/// that is cancelled costs it nothing but an answer that is dropped. The executor of its events must not
-/// run two handlers at the same time.
+/// that is cancelled costs it nothing but an answer that is dropped. What an event waits for its turn is
+/// charged neither to its timeout nor to a deadline of the chain.
 template <class E>
 class executable_handler {
 public:
-    /// `what.speaks` must not be null, and `what.when` must be the phase of E.
-    explicit executable_handler(executable what, executable_options how = {})
-        : program_(std::make_shared<detail::hook_program>(std::move(what), std::move(how)))
+    /// `what.speaks` must not be null, and `what.when` must be the phase of E. `executor` is that of the
+    /// chains, and a worker lives on it; then it must not run two handlers at the same time.
+    explicit executable_handler(boost::asio::any_io_executor executor, executable what,
+                                executable_options how = {})
+        : executable_handler(std::make_shared<detail::hook_program>(
+              std::move(executor), std::move(what), std::move(how)))
+    {}
+
+    /// For the registry.
+    explicit executable_handler(std::shared_ptr<detail::hook_program> program) noexcept
+        : program_(std::move(program))
     {}
 
     void operator()(const E& event, reply<E> answer) const
@@ -198,23 +217,41 @@ public:
         if (!input) return answer();
         auto executor = answer.get_executor();
         const auto slot = answer.get_cancellation_slot();
-        // The event lives for as long as the reply.
-        auto ended = [self = program_, &event,
-                      answer = std::move(answer)](checked<process::exit_report> report) mutable {
+        auto call = std::make_unique<call_state>(program_, event, std::move(answer));
+        auto turn = [to = &call->answer](bool has_turn) {
+            has_turn ? void(to->begin()) : to->await_turn();
+        };
+        auto ended = [call = std::move(call)](checked<process::exit_report> report) {
+            call->end(std::move(report));
+        };
+        program_->run(std::move(executor), slot, *std::move(input), std::move(turn),
+                      std::move(ended));
+    }
+
+private:
+    struct call_state {
+        call_state(std::shared_ptr<detail::hook_program> by, const E& about, reply<E> owed) noexcept
+            : program(std::move(by)), event(about), answer(std::move(owed))
+        {}
+
+        void end(checked<process::exit_report> report)
+        {
             if (!report) return answer.fail(report.error().code, report.error().message);
             try {
-                const protocol_for<E>& spoke = *self->what.speaks;
-                auto said = spoke.answer(event, self->what.configured, *report);
+                const protocol_for<E>& spoke = *program->what.speaks;
+                auto said = spoke.answer(event, program->what.configured, *report);
                 said ? answer(*std::move(said))
                      : answer.fail(said.error().code, said.error().message);
             } catch (...) {
                 answer.fail(errc::threw, belay::detail::message_of(std::current_exception()));
             }
-        };
-        program_->run(std::move(executor), slot, *std::move(input), std::move(ended));
-    }
+        }
 
-private:
+        const std::shared_ptr<detail::hook_program> program;
+        const E& event;  // lives for as long as the reply
+        reply<E> answer;
+    };
+
     std::shared_ptr<detail::hook_program> program_;
 };
 

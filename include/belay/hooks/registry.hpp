@@ -51,8 +51,10 @@ namespace belay::hooks {
 ///
 /// An executable whose entry says that it is a worker is started by its first event. It serves all sessions
 /// of its configuration, and is ended, its stdin first, when that was replaced and the last of these
-/// sessions is gone; one of an extension, when it is removed. Until then it is work of the executor's
-/// context: `run()` returns only after the registry and its sessions are gone, too.
+/// sessions is gone; one of an extension, when it is removed. Until then, one that has nothing to do lives
+/// on, and is work of the executor's context, for as long as a session is open: `run()` returns when the
+/// last one has been closed or is gone, and the workers have ended. Without sessions, `async_dispatch` and
+/// `notify` keep workers, until `async_drain` or the end of the registry.
 class registry {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -156,7 +158,7 @@ public:
     auto async_dispatch(E event, Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(error_code, outcome_of<E>)>(
-            initiation<E>{get_executor(), current()}, token, std::move(event));
+            initiation<E>{get_executor(), used_now()}, token, std::move(event));
     }
 
     /// Tells the current hooks about an event that they only watch, and logs those that fail.
@@ -164,16 +166,20 @@ public:
         requires notification<E>
     void notify(E event)
     {
+        keep_workers();
         detail::notify(*state_, std::move(event));
     }
 
     /// For a host that shuts down: waits until no hook runs that only watches (`turn_finished`,
     /// `pre_compact`, `session_end`, `subagent_finished`), whichever configuration it came from, and
     /// those included that are notified meanwhile. Those that still run when `budget` has passed
-    /// are cut off, with no budget at once: executables end with their process group, but workers live
-    /// on; functions hear of their cancellation, what they answer later is dropped, and each is logged
+    /// are cut off, with no budget at once: executables end with their process group, workers only lose
+    /// the event; functions hear of their cancellation, what they answer later is dropped, and each is logged
     /// as failed; one that blocks its thread cannot be cut off. `cut` is how many. Nobody has to drain,
     /// and after it the registry goes on as before.
+    ///
+    /// Unless a session is open, workers are ended as soon as they have nothing to do, from this call on;
+    /// call it last. The loop then still runs until they have ended.
     ///
     /// @par Completion signature
     /// `void(error_code, std::size_t cut)`, always through a post.
@@ -184,6 +190,7 @@ public:
                   boost::asio::deferred_t>
     auto async_drain(std::chrono::milliseconds budget, Token&& token = Token())
     {
+        release_workers();
         return observing().async_drain(budget, std::forward<Token>(token));
     }
 
@@ -207,7 +214,9 @@ private:
     };
 
     BELAY_DECL hook_id add(detail::shared_hook hook);
-    BELAY_DECL std::shared_ptr<detail::hook_set> current();
+    BELAY_DECL std::shared_ptr<detail::hook_set> used_now();
+    BELAY_DECL void keep_workers();
+    BELAY_DECL void release_workers();
     BELAY_DECL observer_group observing() const;
 
     std::shared_ptr<detail::registry_state> state_;

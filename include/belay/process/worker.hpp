@@ -33,7 +33,7 @@ namespace detail {
 class worker_op;
 
 BELAY_DECL void start_request(const std::shared_ptr<worker_op>& to, std::string event,
-                              std::optional<std::chrono::milliseconds> timeout,
+                              std::optional<std::chrono::milliseconds> timeout, turn_listener turn,
                               worker_handler handler);
 
 }  // namespace detail
@@ -109,7 +109,17 @@ public:
                        Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(error_code, worker_reply)>(
-            initiation{executor_, op_}, token, std::move(event), timeout);
+            initiation{executor_, op_}, token, std::move(event), timeout, turn_listener());
+    }
+
+    /// The same, for a caller who has a clock of its own for the request: `turn` is called before the
+    /// completion, and also from inside this function.
+    template <boost::asio::completion_token_for<void(error_code, worker_reply)> Token>
+    auto async_request(std::string event, std::optional<std::chrono::milliseconds> timeout,
+                       turn_listener turn, Token&& token)
+    {
+        return boost::asio::async_initiate<Token, void(error_code, worker_reply)>(
+            initiation{executor_, op_}, token, std::move(event), timeout, std::move(turn));
     }
 
     /// Completes all requests with `errc::closed`, also those to come, and closes the program's stdin. What
@@ -127,9 +137,9 @@ private:
 
         template <class Handler>
         void operator()(Handler&& handler, std::string event,
-                        std::optional<std::chrono::milliseconds> timeout) const
+                        std::optional<std::chrono::milliseconds> timeout, turn_listener turn) const
         {
-            detail::start_request(op, std::move(event), timeout,
+            detail::start_request(op, std::move(event), timeout, std::move(turn),
                                   detail::worker_handler(executor, std::forward<Handler>(handler)));
         }
     };

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,10 @@ struct worker_options {
 
 /// What a line of an answer may have beside its result: bytes.
 inline constexpr std::size_t envelope_limit = 128;
+
+/// Hears of the turns of a request, on the worker's executor: true when the program is given it; false when
+/// that program has gone, and the request waits for another turn. Must not throw, and not use the worker.
+using turn_listener = std::function<void(bool has_turn)>;
 
 /// What became of a request. Passed with every error code, too.
 struct worker_reply {

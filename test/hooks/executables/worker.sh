@@ -31,8 +31,7 @@ while IFS= read -r line; do
         ;;
     die) kill -KILL $$ ;;
     hang) sleep 60 ;;
-    nap) sleep 0.5 ;;
-    wait) while [ ! -e "$1.go" ]; do sleep 0.01; done ;;
+    wait*) while [ ! -e "$1.go${command#wait}" ]; do sleep 0.01; done ;;
     say*) echo "${command#say }" && continue ;;
     bytes) printf '\377\n' && continue ;;
     twice) answer "$id" "$result" ;;

@@ -54,8 +54,7 @@ public:
     hook_id next_hook() noexcept { return static_cast<hook_id>(++last_id_); }
     BELAY_DECL void add(hook_id id, shared_hook hook);
     BELAY_DECL bool remove(hook_id id);
-    BELAY_DECL checked<shared_hook> command_hook(const executable_spec& spec,
-                                                 std::string name) const;
+    BELAY_DECL checked<shared_hook> command_hook(const executable_spec& spec, std::string name);
 
     BELAY_DECL checked<extension_id> activate(const extension& what, boost::json::value own_config);
     BELAY_DECL bool deactivate(extension_id id);
@@ -66,6 +65,14 @@ public:
     // The open session of that id: of several, the newest; null if there is none.
     BELAY_DECL void opened(const std::shared_ptr<session_state>& one);
     BELAY_DECL std::shared_ptr<session_state> find(std::string_view id) const;
+
+    // Between these calls a worker lives on when it has no events. Released, it is ended as soon as it has
+    // none; while a session is open that does nothing.
+    BELAY_DECL void keep_workers();
+    BELAY_DECL void release_workers();
+
+    // The same when no observer runs: those that have just been notified may need them.
+    BELAY_DECL void release_workers_after_observers();
 
     // A record that is not of a hook, if there is a log.
     BELAY_DECL void log_warning(std::string_view type, std::string_view what,
@@ -95,7 +102,9 @@ private:
     BELAY_DECL void end(activation& one);
     BELAY_DECL checked<void> take(std::shared_ptr<const config> configuration);
     BELAY_DECL std::shared_ptr<hook_set> make_set(const std::vector<shared_hook>& entries);
-    BELAY_DECL shared_hook hook_for(executable what, std::string name, origin from) const;
+    BELAY_DECL shared_hook hook_for(executable what, std::string name, origin from);
+    BELAY_DECL bool has_open_session() const;
+    BELAY_DECL void keep_workers(bool kept);
     BELAY_DECL checked<void> take_from_file(std::shared_ptr<const config> now);
     BELAY_DECL void look_at_file();
 
@@ -107,6 +116,8 @@ private:
     unsigned long long last_extension_ = 0;
     std::vector<std::weak_ptr<session_state>> sessions_;
     std::vector<std::weak_ptr<hook_set>> sets_;
+    std::vector<std::weak_ptr<hook_program>> workers_;  // those of all sets
+    bool keeps_workers_ = true;
     std::vector<registered> extensions_;
     unsigned long long last_id_ = 0;
 };

@@ -63,6 +63,12 @@ public:
                   session_options who)
         : host(std::move(owner)), hooks(std::move(set)), fsm(std::move(who))
     {}
+    session_state(const session_state&) = delete;
+    session_state& operator=(const session_state&) = delete;
+    ~session_state()
+    {
+        if (!fsm.is_closed()) host->release_workers();
+    }
 
     // The running operation is over without an outcome, and its turn with it.
     BELAY_DECL void cancel_operation();

@@ -165,19 +165,20 @@ inline diagnosis worker_failure(const error_code& error, const process::worker_r
     }
 }
 
-BELAY_DECL hook_program::hook_program(executable program, executable_options how)
-    : what(std::move(program)), how_(std::move(how))
+BELAY_DECL hook_program::hook_program(boost::asio::any_io_executor executor, executable program,
+                                      executable_options how)
+    : what(std::move(program)), executor_(std::move(executor)), how_(std::move(how))
 {}
 
 BELAY_DECL void hook_program::run(boost::asio::any_io_executor executor,
                                   boost::asio::cancellation_slot slot, std::string input,
-                                  run_completion done)
+                                  process::turn_listener turn, run_completion done)
 {
     if (input.size() > process::input_limit) {
         return done(run_failure(errc::input_too_large, {}, what.timeout));
     }
     if (what.mode == run_mode::worker) {
-        return ask_worker(std::move(executor), slot, std::move(input), std::move(done));
+        return ask_worker(slot, std::move(input), std::move(turn), std::move(done));
     }
     run_once(std::move(executor), slot, std::move(input), std::move(done));
 }
@@ -213,14 +214,14 @@ inline worker_function make_worker(boost::asio::any_io_executor executor,
                                    process::worker_options options)
 {
     return [worker = std::make_shared<process::worker>(std::move(executor), std::move(options))](
-               std::string event, std::chrono::milliseconds timeout, auto handler) {
-        worker->async_request(std::move(event), timeout, std::move(handler));
+               std::string event, std::chrono::milliseconds timeout, process::turn_listener turn,
+               auto handler) {
+        worker->async_request(std::move(event), timeout, std::move(turn), std::move(handler));
     };
 }
 
-BELAY_DECL void hook_program::ask_worker(boost::asio::any_io_executor executor,
-                                         boost::asio::cancellation_slot slot, std::string input,
-                                         run_completion done)
+BELAY_DECL void hook_program::ask_worker(boost::asio::cancellation_slot slot, std::string input,
+                                         process::turn_listener turn, run_completion done)
 {
     if (!worker_) {
         process::worker_options options;
@@ -231,11 +232,13 @@ BELAY_DECL void hook_program::ask_worker(boost::asio::any_io_executor executor,
         options.in_flight = what.in_flight;
         options.recycle_after = how_.recycle_after;
         options.idle_timeout = how_.idle_timeout;
-        worker_ = how_.make_worker ? how_.make_worker(executor, std::move(options))
-                                   : make_worker(executor, std::move(options));
+        worker_ = how_.make_worker ? how_.make_worker(executor_, std::move(options))
+                                   : make_worker(executor_, std::move(options));
     }
-    auto ended = [done = std::move(done), timeout = what.timeout](
+    auto ended = [this, done = std::move(done), timeout = what.timeout](
                      error_code ec, process::worker_reply reply) mutable {
+        --asked_;
+        end_worker_if_unused();
         if (ec) return done(worker_failure(ec, reply, timeout));
         process::exit_report report;
         report.started = true;
@@ -245,9 +248,22 @@ BELAY_DECL void hook_program::ask_worker(boost::asio::any_io_executor executor,
         report.duration = reply.duration;
         done(std::move(report));
     };
-    worker_(std::move(input), what.timeout,
+    turn(false);
+    ++asked_;
+    worker_(std::move(input), what.timeout, std::move(turn),
             boost::asio::bind_cancellation_slot(
-                slot, boost::asio::bind_executor(std::move(executor), std::move(ended))));
+                slot, boost::asio::bind_executor(executor_, std::move(ended))));
+}
+
+BELAY_DECL void hook_program::keep_worker(bool kept)
+{
+    kept_ = kept;
+    end_worker_if_unused();
+}
+
+BELAY_DECL void hook_program::end_worker_if_unused()
+{
+    if (!kept_ && asked_ == 0) worker_ = {};
 }
 
 }  // namespace detail

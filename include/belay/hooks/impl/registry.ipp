@@ -75,9 +75,20 @@ BELAY_DECL hook_id registry::add(detail::shared_hook hook)
     return id;
 }
 
-BELAY_DECL std::shared_ptr<detail::hook_set> registry::current()
+BELAY_DECL std::shared_ptr<detail::hook_set> registry::used_now()
 {
+    state_->keep_workers();
     return state_->current();
+}
+
+BELAY_DECL void registry::keep_workers()
+{
+    state_->keep_workers();
+}
+
+BELAY_DECL void registry::release_workers()
+{
+    state_->release_workers();
 }
 
 BELAY_DECL observer_group registry::observing() const

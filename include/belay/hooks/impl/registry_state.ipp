@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <type_traits>
@@ -158,7 +159,7 @@ BELAY_DECL bool registry_state::remove(hook_id id)
 }
 
 BELAY_DECL checked<shared_hook> registry_state::command_hook(const executable_spec& spec,
-                                                             std::string name) const
+                                                             std::string name)
 {
     auto what = check(spec, options.known);
     if (!what) return what.error();
@@ -168,16 +169,50 @@ BELAY_DECL checked<shared_hook> registry_state::command_hook(const executable_sp
     return hook_for(*std::move(what), std::move(name), origin::extension);
 }
 
-BELAY_DECL shared_hook registry_state::hook_for(executable what, std::string name,
-                                                origin from) const
+BELAY_DECL shared_hook registry_state::hook_for(executable what, std::string name, origin from)
 {
+    const auto program = std::make_shared<hook_program>(executor, std::move(what), options.run);
+    if (program->what.mode == run_mode::worker) {
+        program->keep_worker(keeps_workers_);
+        std::erase_if(workers_, [](const auto& one) { return one.expired(); });
+        workers_.push_back(program);
+    }
     shared_hook made;
-    with_event(what.when, [&]<class E>(std::type_identity<E>) {
-        auto only_for = what.tools.empty() ? matcher() : any_of(what.tools);
-        made = shared_hook::of<E>({.name = std::move(name), .from = from}, std::move(only_for),
-                                  executable_handler<E>(std::move(what), options.run));
+    with_event(program->what.when, [&]<class E>(std::type_identity<E>) {
+        const auto& tools = program->what.tools;
+        made = shared_hook::of<E>({.name = std::move(name), .from = from},
+                                  tools.empty() ? matcher() : any_of(tools),
+                                  executable_handler<E>(program));
     });
     return made;
+}
+
+BELAY_DECL void registry_state::keep_workers()
+{
+    keep_workers(true);
+}
+
+BELAY_DECL void registry_state::release_workers()
+{
+    if (!has_open_session()) keep_workers(false);
+}
+
+BELAY_DECL void registry_state::release_workers_after_observers()
+{
+    if (workers_.empty() || !keeps_workers_) return;
+    observer_group all = observing;  // a copy is the same group
+    all.async_drain(std::chrono::milliseconds::max(),
+                    [weak = weak_from_this()](error_code, std::size_t) {
+                        if (const auto self = weak.lock()) self->release_workers();
+                    });
+}
+
+BELAY_DECL void registry_state::keep_workers(bool kept)
+{
+    if (std::exchange(keeps_workers_, kept) == kept) return;
+    for (const auto& weak : workers_) {
+        if (const auto one = weak.lock()) one->keep_worker(kept);
+    }
 }
 
 BELAY_DECL void registry_state::put(registered& one, const std::shared_ptr<hook_set>& set)

@@ -3,6 +3,7 @@
 
 #include <belay/hooks/detail/session_state.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -15,6 +16,15 @@ BELAY_DECL void registry_state::opened(const std::shared_ptr<session_state>& one
         return !session || session->fsm.is_closed();
     });
     sessions_.push_back(one);
+    keep_workers();
+}
+
+BELAY_DECL bool registry_state::has_open_session() const
+{
+    return std::ranges::any_of(sessions_, [](const auto& each) {
+        const auto session = each.lock();
+        return session && !session->fsm.is_closed();
+    });
 }
 
 BELAY_DECL std::shared_ptr<session_state> registry_state::find(std::string_view id) const
@@ -68,6 +78,7 @@ BELAY_DECL bool session_state::close(session_end::cause reason)
     for (const auto& weak : std::exchange(subagents, {})) {
         if (const auto one = weak.lock()) one->close(reason);
     }
+    host->release_workers_after_observers();
     return true;
 }
 

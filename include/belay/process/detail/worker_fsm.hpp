@@ -40,6 +40,7 @@ struct worker_step {
 
     worker_end end = worker_end::none;
     std::vector<completion> complete = {};
+    std::vector<ticket> wait_again = {};  // sent to a child that is gone, and to be sent once more
     bool launch = false;          ///< start a child, then call `launched` or `launch_failed`
     std::vector<line> send = {};  ///< give the child these requests under these ids
 
@@ -47,6 +48,7 @@ struct worker_step {
     {
         end = worker_end::none;
         complete.clear();
+        wait_again.clear();
         launch = false;
         send.clear();
     }

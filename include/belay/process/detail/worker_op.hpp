@@ -41,7 +41,7 @@ public:
     worker_op& operator=(const worker_op&) = delete;
 
     BELAY_DECL void request(std::string event, std::optional<std::chrono::milliseconds> timeout,
-                            worker_handler handler);
+                            turn_listener turn, worker_handler handler);
     BELAY_DECL void shut_down();
 
     // What the child tells, and the alarm.
@@ -72,6 +72,7 @@ private:
         worker_handler handler;
         std::string event;
         std::optional<std::chrono::milliseconds> timeout;
+        turn_listener turn;
         clock::time_point started;
     };
     struct completion {
@@ -84,6 +85,7 @@ private:
 
     BELAY_DECL ticket keep(pending_request&& request);
     BELAY_DECL void forget(ticket which);
+    BELAY_DECL void tell_turn(ticket which, bool has_turn);
     pending_request& at(ticket which) { return *pending_[static_cast<std::uint32_t>(which)]; }
     std::size_t pending() const noexcept { return pending_.size() - free_.size(); }
 

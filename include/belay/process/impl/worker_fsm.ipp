@@ -207,8 +207,13 @@ BELAY_DECL void worker_fsm::fail_in_flight(error_code why)
 template <class HasFailed>
 void worker_fsm::take_back(error_code why, HasFailed has_failed)
 {
-    for (const request_state& one : in_flight_)
-        if (!one.abandoned && has_failed(one)) step_.complete.push_back({one.which, why});
+    for (const request_state& one : in_flight_) {
+        if (one.abandoned) continue;
+        if (has_failed(one))
+            step_.complete.push_back({one.which, why});
+        else
+            step_.wait_again.push_back(one.which);
+    }
     for (auto one = in_flight_.rbegin(); one != in_flight_.rend(); ++one)
         if (!one->abandoned && !has_failed(*one))
             waiting_.push_front({.which = one->which, .timeout = one->timeout, .again = true});

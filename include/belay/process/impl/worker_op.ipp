@@ -75,13 +75,14 @@ BELAY_DECL worker_op::worker_op(boost::asio::any_io_executor executor, worker_op
 
 BELAY_DECL void worker_op::request(std::string event,
                                    std::optional<std::chrono::milliseconds> timeout,
-                                   worker_handler handler)
+                                   turn_listener turn, worker_handler handler)
 {
     if (is_dead_) return;
     auto slot = boost::asio::get_associated_cancellation_slot(handler.call);
     const std::size_t size = event.size();
     const clock::time_point now = time_.now();
-    const ticket which = keep({std::move(handler), std::move(event), timeout, now});
+    const ticket which =
+        keep({std::move(handler), std::move(event), timeout, std::move(turn), now});
     if (slot.is_connected())
         slot.assign([weak = weak_from_this(), which](boost::asio::cancellation_type type) {
             const auto self = weak.lock();
@@ -229,6 +230,11 @@ BELAY_DECL void worker_op::forget(ticket which)
     free_.push_back(place);
 }
 
+BELAY_DECL void worker_op::tell_turn(ticket which, bool has_turn)
+{
+    if (const turn_listener& turn = at(which).turn) turn(has_turn);
+}
+
 /// The order of the members is the order of the deeds.
 BELAY_DECL void worker_op::obey(const worker_step& first, clock::time_point now)
 {
@@ -239,10 +245,14 @@ BELAY_DECL void worker_op::obey(const worker_step& first, clock::time_point now)
         else if (step->end != worker_end::none)
             std::exchange(child_, nullptr)->let_go(step->end == worker_end::retire);
         for (const auto& one : step->complete) complete(one, now);
+        for (const ticket one : step->wait_again) tell_turn(one, false);
         if (!step->launch) break;
         step = &launch();
     }
-    for (const auto& one : step->send) child_->queue(one.id, at(one.which).event);
+    for (const auto& one : step->send) {
+        tell_turn(one.which, true);
+        child_->queue(one.id, at(one.which).event);
+    }
 }
 
 BELAY_DECL const worker_step& worker_op::launch()
