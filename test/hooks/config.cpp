@@ -316,6 +316,9 @@ BOOST_AUTO_TEST_CASE(tools_are_names_each_once_in_a_phase_about_a_tool)
                "config.json: hooks[0].tools [\"bash\"] means nothing in the phase session_start");
     BOOST_TEST(fault(hooks_of(R"({"phase":"post_tool_use","argv":["a"],"tools":["bash"]})")) == "");
     BOOST_TEST(
+        fault(hooks_of(R"({"phase":"Stop","protocol":"claude","argv":["a"],"tools":["bash"]})")) ==
+        "config.json: hooks[0].tools [\"bash\"] means nothing in the phase Stop");
+    BOOST_TEST(
         fault(hooks_of(
             R"({"phase":"PreToolUse","protocol":"claude","argv":["a"],"tools":["bash"]})")) == "");
 }
@@ -595,6 +598,9 @@ BOOST_AUTO_TEST_CASE(the_tools_of_a_spec_are_names_each_once)
                "Command hook tools must be non-empty names");
     BOOST_TEST(fault("pre_tool_use", {"bash", "edit", "bash"}) ==
                "Command hook tools name \"bash\" twice");
+    const auto of_claude =
+        check({.phase = "Stop", .argv = {"x"}, .protocol = "claude", .tools = {"bash"}});
+    BOOST_TEST(of_claude.error().message == "Command hook tools mean nothing in the phase Stop");
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_means_nothing_is_no_error_but_is_told)
@@ -619,6 +625,33 @@ BOOST_AUTO_TEST_CASE(a_key_that_means_nothing_is_no_error_but_is_told)
         "c.json: extenson means nothing (did you mean extensions?)",
         "c.json: extensions[0].confg means nothing (did you mean config?)"};
     BOOST_TEST(nearly.value().warnings() == told_of_lists, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_no_tool_has_is_told)
+{
+    const auto told = [](const std::string& entry) {
+        const auto loaded = config::parse(
+            R"({"hooks":[{"phase":"pre_tool_use","argv":["a"]},{"argv":["b"],)" + entry + "}]}",
+            "/home/nobody/.vera", "c.json");
+        return loaded.value().warnings();
+    };
+    const std::vector<std::string> nothing;
+    const std::string claude = R"("phase":"PreToolUse","protocol":"claude","tools":)";
+    const std::string vera = R"("phase":"post_tool_use","tools":)";
+    const std::vector<std::string> bash{
+        "c.json: hooks[1].tools[1] \"Bash\": the name of the claude protocol, not of the tool (did "
+        "you mean bash?)"};
+    BOOST_TEST(told(claude + R"(["read","Bash"])") == bash, boost::test_tools::per_element());
+    BOOST_TEST(told(claude + R"(["bash","Edit","mcp__pg-2.query"])") == nothing);
+    BOOST_TEST(told(vera + R"(["Bash","\u00e9dit"])") == nothing);
+    for (const std::string name : {"mcp__*", "bash|edit", "bash ", "edit,bash", "?", "a\\tb"}) {
+        const std::vector<std::string> exact{"c.json: hooks[1].tools[0] \"" + name +
+                                             "\": names are exact; no tool is called that"};
+        for (const auto& entry : {claude, vera}) {
+            BOOST_TEST(told(entry + "[\"" + name + "\"]") == exact,
+                       boost::test_tools::per_element());
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,7 +12,9 @@
 
 #include <belay/config.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +28,15 @@ struct subject_pattern {
     virtual ~subject_pattern() = default;
     virtual bool matches(std::string_view subject) const = 0;
 };
+
+// Lists of names hold each name once, and none that is empty.
+struct faulty_name {
+    std::size_t index;
+    bool twice;  // else it is empty
+};
+
+// The first that breaks the rule, if one does.
+BELAY_DECL std::optional<faulty_name> find_faulty_name(const std::vector<std::string>& names);
 
 }  // namespace detail
 

@@ -72,8 +72,8 @@ public:
     const std::vector<extension_entry>& extensions() const noexcept { return extensions_; }
 
     /// What is in the document and means nothing, one sentence for each: keys that an entry does not
-    /// have, as in a misspelt `timeout_ms`, and what is nearly `hooks` or `extensions`. They are no
-    /// errors. `registry::follow` logs them.
+    /// have, as in a misspelt `timeout_ms`, what is nearly `hooks` or `extensions`, and in `tools` what
+    /// cannot be the name of a tool. They are no errors. `registry::follow` logs them.
     const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
     /// How many hooks there are.

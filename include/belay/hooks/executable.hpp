@@ -160,9 +160,10 @@ BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv);
 BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noexcept;
 BELAY_DECL std::string_view in_flight_fault(run_mode mode, std::size_t in_flight) noexcept;
 
-// Whether a phase is about a tool, and why a hook may not be for these tools; empty: it may.
+// Whether a phase is about a tool, and why a hook of that phase may not be for the tools that its entry
+// names; empty: it may.
 BELAY_DECL bool is_about_a_tool(phase when) noexcept;
-BELAY_DECL std::string tools_fault(phase when, const std::vector<std::string>& tools);
+BELAY_DECL std::string tools_fault(phase when, const executable_spec& spec);
 
 // Why an extension may not have this program; empty: it may.
 BELAY_DECL std::string program_fault(std::string_view program);

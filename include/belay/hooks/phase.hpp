@@ -3,6 +3,7 @@
 
 // The phases of a conversation, by name.
 
+#include <belay/core/detail/event_list.hpp>
 #include <belay/hooks/session_events.hpp>
 #include <belay/hooks/tool_events.hpp>
 #include <belay/hooks/turn_events.hpp>
@@ -44,6 +45,13 @@ constexpr std::array<std::string_view, phase_count> phase_names(std::index_seque
 }
 
 inline constexpr auto all_phase_names = phase_names(std::make_index_sequence<phase_count>());
+
+// Calls `f` with the event of a phase, as a std::type_identity.
+template <class F>
+void with_event(phase which, F&& f)
+{
+    belay::detail::with_event<phase_events>(static_cast<std::size_t>(which), std::forward<F>(f));
+}
 
 template <class E, std::size_t I = 0>
 constexpr phase phase_of() noexcept

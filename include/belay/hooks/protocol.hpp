@@ -56,6 +56,12 @@ struct phase_name {
     phase means;
 };
 
+/// A name for a tool, as protocols give them.
+struct tool_name {
+    std::string_view name;
+    std::string_view means;  ///< the name that the model uses, and events have
+};
+
 /// A protocol is a stateless object of static lifetime.
 class protocol : public detail::protocol_phases<phase_events> {
 public:
@@ -64,6 +70,10 @@ public:
 
     /// What an entry's `phase` may be here.
     virtual std::span<const phase_name> phases() const noexcept = 0;
+
+    /// The tools that have another name here than in events. The `tools` of an entry have those of
+    /// events.
+    virtual std::span<const tool_name> tools() const noexcept { return {}; }
 
     /// The phase of that name, which is matched exactly.
     std::optional<phase> resolve(std::string_view configured) const noexcept

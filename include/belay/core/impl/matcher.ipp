@@ -7,6 +7,7 @@
 #include <bitset>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -129,6 +130,16 @@ private:
     std::vector<part> parts_;
 };
 
+BELAY_DECL std::optional<faulty_name> find_faulty_name(const std::vector<std::string>& names)
+{
+    for (auto one = names.begin(); one != names.end(); ++one) {
+        const auto index = static_cast<std::size_t>(one - names.begin());
+        if (one->empty()) return faulty_name{index, false};
+        if (std::find(names.begin(), one, *one) != one) return faulty_name{index, true};
+    }
+    return std::nullopt;
+}
+
 }  // namespace detail
 
 BELAY_DECL bool matcher::matches(std::string_view subject) const
@@ -147,10 +158,10 @@ BELAY_DECL matcher exact(std::string name)
 BELAY_DECL matcher any_of(std::vector<std::string> names)
 {
     if (names.empty()) throw std::invalid_argument("a handler for any of no names is for nothing");
-    for (auto one = names.begin(); one != names.end(); ++one) {
-        if (one->empty()) throw std::invalid_argument("a handler is for an empty name");
-        if (std::find(names.begin(), one, *one) != one)
-            throw std::invalid_argument("a handler is for the name '" + *one + "' twice");
+    if (const auto faulty = detail::find_faulty_name(names)) {
+        throw std::invalid_argument(faulty->twice ? "a handler is for the name '" +
+                                                        names[faulty->index] + "' twice"
+                                                  : "a handler is for an empty name");
     }
     matcher made;
     made.names_ = std::move(names);

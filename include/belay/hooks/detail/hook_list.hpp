@@ -34,7 +34,7 @@ BELAY_DECL void warn_of_other_keys(const boost::json::object& entry, const std::
 
 struct hook_list {
     std::vector<executable> hooks{};      // argv as it was written
-    std::vector<std::string> warnings{};  // of keys that mean nothing
+    std::vector<std::string> warnings{};  // of keys and names that mean nothing
 };
 
 /// Reads the member `hooks`; none is an empty list. The diagnosis names the entry, the field and the

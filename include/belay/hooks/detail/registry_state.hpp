@@ -5,7 +5,7 @@
 
 #include <belay/config.hpp>
 #include <belay/core/async_chain.hpp>
-#include <belay/core/detail/event_list.hpp>
+#include <belay/core/detail/pool_handler.hpp>
 #include <belay/core/error.hpp>
 #include <belay/core/failure.hpp>
 #include <belay/core/observer_group.hpp>
@@ -121,13 +121,6 @@ private:
     std::vector<registered> extensions_;
     unsigned long long last_id_ = 0;
 };
-
-// Calls `f` with the event of a phase, as a std::type_identity.
-template <class F>
-void with_event(phase which, F&& f)
-{
-    belay::detail::with_event<phase_events>(static_cast<std::size_t>(which), std::forward<F>(f));
-}
 
 // Writes a record of a hook's failure, if there is a log. `occasion` comes after type and level.
 BELAY_DECL void log_failure(log_sink* log, std::string_view event, const failure& why,

@@ -38,6 +38,9 @@ inline constexpr std::array<phase_name, 13> claude_phases{{
     {"session_end", phase::session_end},
 }};
 
+// All others have the same name.
+inline constexpr std::array<tool_name, 1> claude_tools{{{"Bash", "bash"}}};
+
 /// What a hook said by exit status 0: a text, or a JSON object.
 class claude_reply : public executable_output {
 public:
@@ -111,12 +114,18 @@ public:
 
     std::span<const phase_name> phases() const noexcept override { return claude_phases; }
 
+    std::span<const tool_name> tools() const noexcept override { return claude_tools; }
+
     std::optional<std::string> payload(const pre_tool_use& event, std::string_view) const override
     {
         json_writer json;
         json.open('{').member("session_id", event.session_id.value_or(std::string()));
         json.member("hook_event_name", "PreToolUse");
-        json.member("tool_name", event.call.name == "bash" ? "Bash" : event.call.name);
+        std::string_view tool = event.call.name;
+        for (const auto& [name, means] : claude_tools) {
+            if (means == event.call.name) tool = name;
+        }
+        json.member("tool_name", tool);
         json.member("tool_input", event.call.input).member("tool_use_id", event.call.id);
         json.member("cwd", event.workspace);
         return end(std::move(json));

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 namespace belay::hooks {
 
@@ -76,22 +77,22 @@ BELAY_DECL std::string_view in_flight_fault(run_mode mode, std::size_t in_flight
 
 BELAY_DECL bool is_about_a_tool(phase when) noexcept
 {
-    return when == phase::pre_tool_use || when == phase::post_tool_use;
+    bool has_subject = false;
+    with_event(
+        when, [&]<class E>(std::type_identity<E>) { has_subject = belay::detail::has_subject<E>; });
+    return has_subject;
 }
 
-BELAY_DECL std::string tools_fault(phase when, const std::vector<std::string>& tools)
+BELAY_DECL std::string tools_fault(phase when, const executable_spec& spec)
 {
-    if (tools.empty()) return "";
+    if (spec.tools.empty()) return "";
     if (!is_about_a_tool(when)) {
-        return "Command hook tools mean nothing in the phase " + std::string(name_of(when));
+        return "Command hook tools mean nothing in the phase " + spec.phase;
     }
-    for (auto one = tools.begin(); one != tools.end(); ++one) {
-        if (one->empty()) return "Command hook tools must be non-empty names";
-        if (std::find(tools.begin(), one, *one) != one) {
-            return "Command hook tools name \"" + *one + "\" twice";
-        }
-    }
-    return "";
+    const auto faulty = belay::detail::find_faulty_name(spec.tools);
+    if (!faulty) return "";
+    if (!faulty->twice) return "Command hook tools must be non-empty names";
+    return "Command hook tools name \"" + spec.tools[faulty->index] + "\" twice";
 }
 
 BELAY_DECL std::string program_fault(std::string_view program)
@@ -278,7 +279,7 @@ BELAY_DECL checked<executable> check(const executable_spec& spec, protocols know
                            detail::in_flight_fault(spec.mode, spec.in_flight)}) {
         if (!why.empty()) return diagnosis{errc::invalid_config, std::string(why)};
     }
-    if (auto why = detail::tools_fault(*when, spec.tools); !why.empty()) {
+    if (auto why = detail::tools_fault(*when, spec); !why.empty()) {
         return diagnosis{errc::invalid_config, std::move(why)};
     }
     return executable{.when = *when,

@@ -91,30 +91,55 @@ inline diagnosis refused(const std::string& why)
     return {errc::invalid_config, why};
 }
 
-inline checked<std::vector<std::string>> read_tools(const boost::json::value& field, phase when,
+// `hook` has its phase already.
+inline checked<std::vector<std::string>> read_tools(const boost::json::value& field,
+                                                    const executable& hook,
                                                     const std::string& where)
 {
-    if (!is_about_a_tool(when)) {
+    if (!is_about_a_tool(hook.when)) {
         return refused(where + " " + excerpt(field) + " means nothing in the phase " +
-                       std::string(name_of(when)));
+                       hook.configured);
     }
     if (!field.is_array() || field.get_array().empty()) {
         return refused(where + " must be a non-empty array of names of tools, not " +
                        excerpt(field));
     }
     std::vector<std::string> tools;
+    const auto refuse = [&](std::size_t which, const std::string& why) {
+        return refused(where + '[' + std::to_string(which) + "] " + why +
+                       excerpt(field.get_array()[which]));
+    };
+    constexpr auto no_name = "must be a non-empty string, not ";
     for (const auto& element : field.get_array()) {
-        const auto here = where + '[' + std::to_string(tools.size()) + ']';
         const auto* name = element.if_string();
-        if (name == nullptr || name->empty()) {
-            return refused(here + " must be a non-empty string, not " + excerpt(element));
-        }
-        if (std::ranges::find(tools, view(*name)) != tools.end()) {
-            return refused(here + " is given twice: " + excerpt(element));
-        }
+        if (name == nullptr) return refuse(tools.size(), no_name);
         tools.emplace_back(view(*name));
     }
+    if (const auto faulty = belay::detail::find_faulty_name(tools)) {
+        return refuse(faulty->index, faulty->twice ? "is given twice: " : no_name);
+    }
     return tools;
+}
+
+// Tells of names that no tool has, so that the hook would never run for them.
+inline void warn_of_other_names(const executable& hook, const std::string& where,
+                                std::vector<std::string>& warnings)
+{
+    for (std::size_t i = 0; i != hook.tools.size(); ++i) {
+        const auto& name = hook.tools[i];
+        const auto said = where + ".tools[" + std::to_string(i) + "] " +
+                          excerpt(boost::json::string(name)) + ": ";
+        if (name.find_first_of(" \t\n\v\f\r*?|,") != std::string::npos) {
+            warnings.push_back(said + "names are exact; no tool is called that");
+        }
+        const auto known = hook.speaks->tools();
+        const auto own = std::ranges::find(known, std::string_view(name), &tool_name::name);
+        if (own != known.end()) {
+            warnings.push_back(said + "the name of the " + std::string(hook.speaks->name()) +
+                               " protocol, not of the tool (did you mean " +
+                               std::string(own->means) + "?)");
+        }
+    }
 }
 
 // What an entry says, if each field is of its type and the phase and protocol are known.
@@ -195,7 +220,7 @@ inline checked<executable> read_hook(const boost::json::value& item, const std::
         hook.in_flight = static_cast<std::size_t>(*number);
     }
     if (const auto* field = fields->if_contains("tools")) {
-        auto tools = read_tools(*field, hook.when, where + ".tools");
+        auto tools = read_tools(*field, hook, where + ".tools");
         if (!tools) return tools.error();
         hook.tools = *std::move(tools);
     }
@@ -224,6 +249,7 @@ BELAY_DECL checked<hook_list> read_hook_list(const boost::json::object& holder, 
         auto hook = read_hook(item, where, known);
         if (!hook) return hook.error();
         warn_of_other_keys(item.get_object(), where, hook_keys, read.warnings);
+        warn_of_other_names(*hook, where, read.warnings);
         read.hooks.push_back(*std::move(hook));
     }
     return read;
