@@ -5,12 +5,14 @@
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "host.hpp"
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
@@ -83,7 +85,9 @@ private:
 
 // A host whose functions may block, on a pool of its own.
 struct pooled {
-    explicit pooled(std::size_t threads) : pool(threads) {}
+    explicit pooled(std::size_t threads, std::chrono::milliseconds longest_wait = 2h)
+        : pool(threads), wait_limit(longest_wait)
+    {}
     ~pooled()
     {
         doors.open();
@@ -94,6 +98,7 @@ struct pooled {
     {
         auto made = h.options();
         made.pool = pool.get_executor();
+        made.pool_wait_limit = wait_limit;
         return made;
     }
 
@@ -137,6 +142,7 @@ struct pooled {
 
     room doors;
     boost::asio::thread_pool pool;
+    const std::chrono::milliseconds wait_limit;
     host h;
     registry hooks{h.io.get_executor(), options()};
 };
@@ -147,16 +153,34 @@ BOOST_AUTO_TEST_SUITE(pool)
 
 BOOST_AUTO_TEST_CASE(functions_that_block_overlap_up_to_the_limit_of_chains)
 {
+    constexpr std::size_t threads = 12;
     for (const std::size_t limit : {1u, 3u, 8u}) {
-        pooled p(8);
-        p.hooks.on<pre_tool_use>([&](const pre_tool_use&) { p.doors.visit(limit); }, "slow");
+        std::atomic<std::size_t> inside = 0;
+        std::atomic<bool> too_many = false;
+        pooled p(threads);
+        p.hooks.on<pre_tool_use>(
+            [&](const pre_tool_use&) {
+                if (++inside > limit) too_many = true;
+                p.doors.stay();
+                --inside;
+            },
+            "slow");
         auto s = p.open_in_turn();
-        const auto [ec, records] =
-            p.wait(s.async_run_tools(pooled::calls(24), pooled::obliging(limit)));
+        auto running = host::launch(s.async_run_tools(pooled::calls(24), pooled::obliging(limit)));
+        p.drain();
+        // Once all threads are in there, so is every function that has been started.
+        for (std::size_t i = limit; i != threads; ++i) {
+            boost::asio::post(p.pool, [&] { p.doors.stay(); });
+        }
+        p.doors.await_visits(threads);
+        BOOST_TEST(inside == limit);
+        p.doors.open();
+        p.h.wait(running);
+        BOOST_TEST(!too_many);
+        const auto [ec, records] = running.get();
         BOOST_TEST(!ec);
         BOOST_REQUIRE(records.size() == 24u);
-        BOOST_TEST(p.doors.visits() == 24u);
-        BOOST_TEST(p.doors.peak() == limit);
+        BOOST_TEST(p.doors.visits() == 24 + threads - limit);
         for (std::size_t i = 0; i != records.size(); ++i) {
             BOOST_TEST(records[i].call.id == "c" + std::to_string(i));
             BOOST_TEST((records[i].fate == call_fate::ran));
@@ -461,25 +485,158 @@ BOOST_AUTO_TEST_CASE(a_function_that_waits_for_a_thread_of_a_pool_that_stops_has
     BOOST_TEST((records.at(0).before->ignored.at(0).code == errc::unanswered));
 }
 
+BOOST_AUTO_TEST_CASE(
+    a_function_that_gets_no_thread_in_time_has_failed_and_those_after_it_have_their_time)
+{
+    for (const bool joined : {false, true}) {
+        room elsewhere;
+        pooled p(1, 61s);  // longer than the 60 s that the hooks of a call share
+        bool called = false;
+        bool next_called = false;
+        p.hooks.on<pre_tool_use>([&](const pre_tool_use&) { called = true; }, "slow");
+        p.hooks.on<pre_tool_use>(
+            [&](const pre_tool_use&, reply<pre_tool_use> answer) {
+                next_called = true;
+                answer();
+            },
+            "next");
+        auto s = p.open_in_turn();
+        if (joined) {
+            p.pool.join();
+        } else {
+            boost::asio::post(p.pool, [&] { elsewhere.stay(); });
+            elsewhere.await_visits(1);
+        }
+        auto host_part = pooled::obliging(1);
+        host_part.run = {};
+        auto running = host::launch(s.async_run_tools(pooled::calls(1), host_part));
+        p.drain();
+        p.h.pass(60999ms);
+        BOOST_TEST(!host::is_done(running));
+        p.h.pass(1ms);
+        elsewhere.open();
+        p.h.wait(running);  // the tool, which is none, waits for the thread, too
+        p.pool.join();
+        const auto records = std::get<1>(running.get());
+        BOOST_REQUIRE(records.at(0).before->ignored.size() == 1u);
+        const auto& why = records[0].before->ignored[0];
+        BOOST_TEST((why.code == errc::not_started));
+        BOOST_TEST(why.message == "no thread was free within 61000ms");
+        BOOST_TEST(why.handler.name == "slow");
+        BOOST_TEST(next_called);
+        BOOST_TEST(!called);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_function_of_the_conversation_that_gets_no_thread_ends_the_turn_as_if_it_had_failed)
+{
+    room elsewhere;
+    pooled p(1, 5s);
+    auto s = p.hooks.create_session({.id = "s-1", .prepare_turn = [](const pre_turn&) {}}).value();
+    p.wait(s.async_start(session_start::cause::start));
+    boost::asio::post(p.pool, [&] { elsewhere.stay(); });
+    elsewhere.await_visits(1);
+    auto running = host::launch(s.async_begin_turn("go", turn_settings{"m", {}, {"bash"}}));
+    p.drain();
+    p.h.pass(5s);
+    BOOST_REQUIRE(host::is_done(running));
+    elsewhere.open();
+    const auto [ec, said] = running.get();
+    BOOST_TEST(!ec);
+    BOOST_REQUIRE(said.failed.has_value());
+    BOOST_TEST(said.failed->message == "no thread was free within 5000ms");
+    BOOST_TEST(said.blocked.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_function_captured_is_destroyed_on_the_registrys_executor)
+{
+    std::optional<std::thread::id> where;
+    pooled p(1);
+    const auto other = p.hooks.on<turn_finished>([](const turn_finished&) {}, "other");
+    std::shared_ptr<int> captured(new int(0), [&](int* it) {
+        delete it;
+        where = std::this_thread::get_id();
+        p.hooks.remove(other);
+    });
+    const auto id = p.hooks.on<pre_tool_use>(
+        [&p, captured = std::exchange(captured, nullptr)](const pre_tool_use&) { p.doors.stay(); },
+        "slow");
+    auto s = p.open_in_turn();
+    auto running = host::launch(s.async_run_tools(pooled::calls(1), pooled::obliging(1)));
+    p.drain();
+    p.doors.await_visits(1);
+    BOOST_TEST(p.hooks.remove(id));
+    BOOST_TEST(s.cancel_turn());
+    p.drain();
+    BOOST_REQUIRE(host::is_done(running));
+    p.doors.open();
+    p.pool.join();
+    BOOST_TEST(!where.has_value());  // it has returned, and is on its way back
+    p.drain();
+    BOOST_REQUIRE(where.has_value());
+    BOOST_TEST((*where == std::this_thread::get_id()));
+    BOOST_TEST(!p.hooks.remove(other));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_tool_captured_is_destroyed_on_the_registrys_executor)
+{
+    std::optional<std::thread::id> where;
+    pooled p(1);
+    auto s = p.open_in_turn();
+    std::shared_ptr<int> captured(new int(0), [&](int* it) {
+        delete it;
+        where = std::this_thread::get_id();
+    });
+    auto host_part = pooled::obliging(1);
+    host_part.run = [&p, captured = std::exchange(captured, nullptr)](const tool_call&) {
+        p.doors.stay();
+        return text_result("done");
+    };
+    auto running = host::launch(s.async_run_tools(pooled::calls(1), std::move(host_part)));
+    p.drain();
+    p.doors.await_visits(1);
+    BOOST_TEST(s.cancel_turn());
+    p.drain();
+    BOOST_REQUIRE(host::is_done(running));
+    running = {};
+    p.doors.open();
+    p.pool.join();
+    BOOST_TEST(!where.has_value());
+    p.drain();
+    BOOST_TEST((where == std::this_thread::get_id()));
+}
+
 BOOST_AUTO_TEST_CASE(the_event_loop_may_go_while_a_function_is_at_work)
 {
-    room doors;
-    boost::asio::thread_pool pool(1);
-    {
-        host h;
-        auto options = h.options();
-        options.pool = pool.get_executor();
-        registry hooks(h.io.get_executor(), options);
-        hooks.on<pre_tool_use>([&](const pre_tool_use&) { doors.stay(); }, "slow");
-        auto s = hooks.create_session({.id = "s-1"}).value();
-        h.finish(s.async_start(session_start::cause::start));
-        h.begin(s, "go");
-        h.start(s.async_run_tools(pooled::calls(2), pooled::obliging(2)));
-        doors.await_visits(1);
+    for (const bool on_a_strand : {false, true}) {
+        room doors;
+        std::weak_ptr<int> alive;
+        boost::asio::thread_pool pool(1);
+        {
+            host h;
+            auto options = h.options();
+            options.pool = pool.get_executor();
+            boost::asio::any_io_executor executor = h.io.get_executor();
+            if (on_a_strand) executor = boost::asio::make_strand(executor);
+            registry hooks(executor, options);
+            auto captured = std::make_shared<int>(0);
+            alive = captured;
+            hooks.on<pre_tool_use>(
+                [&doors, captured = std::move(captured)](const pre_tool_use&) { doors.stay(); },
+                "slow");
+            auto s = hooks.create_session({.id = "s-1"}).value();
+            h.finish(s.async_start(session_start::cause::start));
+            h.begin(s, "go");
+            h.start(s.async_run_tools(pooled::calls(2), pooled::obliging(2)));
+            doors.await_visits(1);
+        }
+        BOOST_TEST(!alive.expired());
+        doors.open();
+        pool.join();
+        BOOST_TEST(doors.visits() == 1u);  // the second was not wanted any more
+        BOOST_TEST(alive.expired());
     }
-    doors.open();
-    pool.join();
-    BOOST_TEST(doors.visits() == 1u);  // the second was not wanted any more
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,7 +39,7 @@ enum class errc {
 
     // a chain of handlers
     deadline,     ///< it was still running when the deadline of its chain passed
-    not_started,  ///< the deadline of its chain had passed before its turn came
+    not_started,  ///< its turn came too late: after the deadline of its chain, or not at all
     cancelled,    ///< the operation was cancelled
     unanswered,   ///< it dropped its reply without answering
     threw,        ///< it left by an exception

@@ -45,7 +45,7 @@ struct call_base {
     virtual bool open() const noexcept = 0;
     virtual const handler_info& info() const noexcept = 0;
     virtual std::chrono::steady_clock::time_point deadline() const noexcept = 0;
-    virtual void await_turn() noexcept = 0;
+    virtual void await_turn(std::chrono::milliseconds at_most, std::string what) noexcept = 0;
     virtual bool begin() noexcept = 0;
 };
 
@@ -115,7 +115,15 @@ public:
     /// For a handler that cannot begin at once, since it needs what others are using (a free thread,
     /// a free worker): until `begin`, or its answer, neither its timeout nor a deadline runs. Call
     /// it before the handler returns, or after `begin`, when it has to wait once more.
-    void await_turn() { call_->await_turn(); }
+    void await_turn() { call_->await_turn(std::chrono::milliseconds::max(), {}); }
+
+    /// The same, for a wait that may be in vain: when it is over the handler has failed
+    /// (`errc::not_started`; `what` is a singular noun, as in "no thread was free within 5000ms"), and
+    /// `begin` says false. Call it before the handler returns.
+    void await_turn(std::chrono::milliseconds at_most, std::string what)
+    {
+        call_->await_turn(at_most, std::move(what));
+    }
 
     /// The turn has come, and its time runs. False: nobody waits for the answer any more.
     bool begin() { return call_->begin(); }

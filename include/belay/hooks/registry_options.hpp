@@ -11,6 +11,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <chrono>
+
 namespace belay::hooks {
 
 /// What the host brings along. Pointers may be null; what they point to must outlive the registry,
@@ -31,7 +33,19 @@ struct registry_options {
     /// returns. These functions may start operations, but not call anything else of the registry
     /// and its sessions. Absent: everything is called on the registry's executor, as whatever
     /// answers later always is, and the sinks.
+    ///
+    /// What these functions captured is destroyed on the registry's executor all the same, so a
+    /// destructor may call the registry: a function that is removed while it runs goes back there
+    /// when it has returned. If that executor's context has been destroyed by then, it is destroyed
+    /// on the pool's thread.
     boost::asio::any_io_executor pool{};
+
+    /// How long a hook may wait for a thread of the pool. Then it has failed, without having been
+    /// called (`errc::not_started`, "no thread was free within Nms"), and the chain moves on. It is
+    /// what ends the wait when all threads are taken for good, or the pool was joined or stopped;
+    /// nothing else of the wait is charged to a hook. A tool has no such limit: it waits until its
+    /// batch is cancelled. Zero or less: a hook does not wait at all, and most will fail.
+    std::chrono::milliseconds pool_wait_limit = std::chrono::minutes(10);
 };
 
 /// Names a hook that an extension registered. Never used twice by the same registry.

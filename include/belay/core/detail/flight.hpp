@@ -8,6 +8,7 @@
 #include <belay/core/detail/chain_fsm.hpp>
 #include <belay/core/detail/folding.hpp>
 #include <belay/core/detail/subject_index.hpp>
+#include <belay/core/detail/time_after.hpp>
 #include <belay/core/handler.hpp>
 #include <belay/core/matcher.hpp>
 #include <belay/core/reply.hpp>
@@ -24,6 +25,7 @@
 #include <boost/asio/strand.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -184,20 +186,20 @@ public:
     time_point deadline() const noexcept override
     {
         const std::lock_guard lock(mutex_);
-        return turn_awaited_since_ ? time_point::max() : deadline_;
+        return turn_ ? time_point::max() : deadline_;
     }
 
-    void await_turn() noexcept override
+    void await_turn(std::chrono::milliseconds at_most, std::string what) noexcept override
     {
         const std::lock_guard lock(mutex_);
-        if (!turn_awaited_since_) turn_awaited_since_ = clock_.now();
+        if (!turn_) turn_.emplace(turn{clock_.now(), at_most, std::move(what)});
     }
 
     bool begin() noexcept override
     {
         const std::lock_guard lock(mutex_);
         if (state_ == state::closed || said_) return false;
-        if (turn_awaited_since_) {
+        if (turn_) {
             end_wait(clock_.now());
             tell();
         }
@@ -221,10 +223,23 @@ public:
         return said_.has_value();
     }
 
-    bool awaits_turn() const noexcept
+    // Until when it waits for its turn, if it does.
+    std::optional<time_point> awaits_turn_until() const noexcept
     {
         const std::lock_guard lock(mutex_);
-        return turn_awaited_since_.has_value();
+        return turn_ ? std::optional(turn_->until()) : std::nullopt;
+    }
+
+    // If it waits for its turn, and has done so for too long by `now`: why it is closed.
+    std::optional<std::string> give_up_turn(time_point now)
+    {
+        const std::lock_guard lock(mutex_);
+        if (!turn_ || now < turn_->until()) return std::nullopt;
+        auto why = "no " + turn_->what + " was free within " +
+                   std::to_string(turn_->at_most.count()) + "ms";
+        end_wait(now);
+        state_ = state::closed;
+        return why;
     }
 
     // How long it had to wait for its turn, once that has come; says it once.
@@ -249,19 +264,28 @@ public:
 private:
     enum class state : unsigned char { starting, waiting, closed };
 
+    struct turn {
+        time_point since;
+        std::chrono::milliseconds at_most;
+        std::string what;  // is waited for
+
+        time_point until() const noexcept { return time_after(since, at_most); }
+    };
+
     void settle(said what, bool overrule) noexcept
     {
         const std::lock_guard lock(mutex_);
         if (state_ == state::closed || (said_ && !overrule)) return;
         said_.emplace(std::move(what));
         answered_at_ = clock_.now();
-        if (turn_awaited_since_) end_wait(answered_at_);
+        if (turn_) end_wait(answered_at_);
         tell();
     }
 
     void end_wait(time_point now) noexcept
     {
-        const auto waited = now - *std::exchange(turn_awaited_since_, std::nullopt);
+        const auto waited = now - turn_->since;
+        turn_.reset();
         waited_ = waited_.value_or(time_point::duration::zero()) + waited;
         if (deadline_ != time_point::max()) deadline_ += waited;
     }
@@ -281,7 +305,7 @@ private:
     const std::shared_ptr<const entry> handler_;
     const std::shared_ptr<const E> event_;
     time_point deadline_;
-    std::optional<time_point> turn_awaited_since_;
+    std::optional<turn> turn_;  // that it waits for
     std::optional<time_point::duration> waited_;
     clock& clock_;
     boost::asio::cancellation_signal stop_;
@@ -502,7 +526,11 @@ private:
                 if (why.message.empty()) why.message = make_error_code(why.code).message();
                 fsm_.settled(folding_.fail({why.code, info, std::move(why.message)}, info));
             }
-        } else if (call->awaits_turn()) {
+        } else if (auto in_vain = call->give_up_turn(*now_)) {
+            if (const auto waited = call->take_waited()) fsm_.waited(*waited);
+            abandon();
+            fsm_.settled(folding_.fail({errc::not_started, info, *std::move(in_vain)}, info));
+        } else if (call->awaits_turn_until()) {
             return false;
         } else if (auto why = late(*now_, info)) {
             abandon();
@@ -531,7 +559,7 @@ private:
     void arm()
     {
         if (!timer_) timer_ = plan_.time.make_timer(plan_.executor);
-        const auto until = running_->awaits_turn() ? clock::time_point::max() : fsm_.until();
+        const auto until = running_->awaits_turn_until().value_or(fsm_.until());
         if (armed_for_ == running_ && armed_until_ == until) return;
         if (armed_for_ == running_) timer_->cancel();
         armed_for_ = running_;

@@ -7,6 +7,7 @@
 #include <belay/config.hpp>
 #include <belay/core/async_chain.hpp>
 #include <belay/core/detail/folding.hpp>
+#include <belay/core/detail/pool_handler.hpp>
 #include <belay/core/error.hpp>
 #include <belay/hooks/detail/batch_fsm.hpp>
 #include <belay/hooks/detail/session_state.hpp>
@@ -14,9 +15,9 @@
 #include <belay/hooks/tool.hpp>
 #include <belay/hooks/tool_events.hpp>
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -47,7 +48,11 @@ public:
     template <class T>
     void answered(std::size_t call, T said, clock::time_point::duration took)
     {
-        take(call, std::move(said), took);
+        if constexpr (std::same_as<T, tool_result>) {
+            take(call, std::move(said), took);
+        } else {
+            take(call, std::move(said));
+        }
         advance();
     }
 
@@ -66,8 +71,8 @@ private:
     BELAY_DECL void hooks_said(std::size_t call, error_code ec, pre_tool_use::outcome said);
     template <class T>
     void call_host(std::size_t call, const host_function<T>& function,
-                   const boost::asio::any_io_executor& pool);
-    BELAY_DECL void take(std::size_t call, permission said, clock::time_point::duration took);
+                   const belay::detail::pool_place& place);
+    BELAY_DECL void take(std::size_t call, permission said);
     BELAY_DECL void take(std::size_t call, tool_result said, clock::time_point::duration took);
     BELAY_DECL void ask_permission(std::size_t call);
     BELAY_DECL void run_tool(std::size_t call);

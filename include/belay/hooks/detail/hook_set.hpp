@@ -14,8 +14,6 @@
 #include <belay/hooks/detail/shared_hook.hpp>
 #include <belay/hooks/phase.hpp>
 
-#include <boost/asio/any_io_executor.hpp>
-
 #include <concepts>
 #include <tuple>
 #include <type_traits>
@@ -64,16 +62,16 @@ using hookable_events = decltype(std::tuple_cat(std::declval<phase_events>(),
 
 class hook_set final : public hook_lines<hookable_events> {
 public:
-    // Functions that answer at once are called on `pool`, if there is one.
-    hook_set(const observer_group& group, trace_sink* trace, boost::asio::any_io_executor pool)
-        : hook_lines(group, trace), pool_(std::move(pool))
+    // Functions that answer at once are called on a pool, if there is one.
+    hook_set(const observer_group& group, trace_sink* trace, belay::detail::pool_place place)
+        : hook_lines(group, trace), place_(std::move(place))
     {}
 
     // Only an event with a subject may have a matcher.
     template <class E>
     handler_id add(handler_info info, const any_handler<E>& handler, matcher only_for = {})
     {
-        auto placed = belay::detail::on_pool(pool_, handler);
+        auto placed = belay::detail::on_pool(place_, handler);
         if constexpr (belay::detail::has_subject<E>) {
             return hooks_of<E>().add(std::move(info), std::move(only_for), std::move(placed));
         } else {
@@ -82,7 +80,7 @@ public:
     }
 
 private:
-    const boost::asio::any_io_executor pool_;
+    const belay::detail::pool_place place_;
 };
 
 template <class E>

@@ -87,7 +87,8 @@ public:
     const boost::asio::any_io_executor executor;
     const registry_options options;
     clock& time;
-    const observer_group observing;  // those of all sets, also of older configurations
+    const belay::detail::pool_place pool;  // of functions that answer at once
+    const observer_group observing;        // those of all sets, also of older configurations
 
     std::optional<diagnosis> fault;  // why the configuration that is in force is not used
 

@@ -53,13 +53,14 @@ public:
           what_(std::move(what))
     {}
 
-    // Here, or on `pool` if it may block there.
-    void start(const std::shared_ptr<batch_call>& self, const boost::asio::any_io_executor& pool)
+    // Here, or on a pool if it may block there.
+    void start(const std::shared_ptr<batch_call>& self, const belay::detail::pool_place& place)
     {
         host_reply<T> reply(self);
-        if (!pool || !function_.immediate()) return call(std::move(reply));
-        boost::asio::post(
-            pool, [self, reply = std::move(reply)]() mutable { self->call(std::move(reply)); });
+        if (!place.pool || !function_.immediate()) return call(std::move(reply));
+        boost::asio::post(place.pool,
+                          [self = belay::detail::homing<batch_call>(self, place.home),
+                           reply = std::move(reply)]() mutable { self->call(std::move(reply)); });
     }
 
     void answer(T what) noexcept override
@@ -246,7 +247,7 @@ BELAY_DECL void batch_op::hooks_said(std::size_t call, error_code ec, pre_tool_u
 
 template <class T>
 void batch_op::call_host(std::size_t call, const host_function<T>& function,
-                         const boost::asio::any_io_executor& pool)
+                         const belay::detail::pool_place& place)
 {
     const auto& host = *session_->host;
     auto& work = at_work_[call];
@@ -254,16 +255,16 @@ void batch_op::call_host(std::size_t call, const host_function<T>& function,
     const auto pending = std::make_shared<batch_call<T>>(shared_from_this(), host.executor,
                                                          host.time, call, function, work.call);
     work.host_call = pending;
-    pending->start(pending, pool);
+    pending->start(pending, place);
 }
 
 BELAY_DECL void batch_op::ask_permission(std::size_t call)
 {
     if (host_.permit && !host_.permit.immediate()) return call_host(call, host_.permit, {});
-    take(call, ask_now(host_.permit, records_[call].call, "the host has none"), {});
+    take(call, ask_now(host_.permit, records_[call].call, "the host has none"));
 }
 
-BELAY_DECL void batch_op::take(std::size_t call, permission said, clock::time_point::duration)
+BELAY_DECL void batch_op::take(std::size_t call, permission said)
 {
     if (!handler_->pending()) return;  // it was cancelled
     at_work_.erase(call);
@@ -274,8 +275,9 @@ BELAY_DECL void batch_op::take(std::size_t call, permission said, clock::time_po
 BELAY_DECL void batch_op::run_tool(std::size_t call)
 {
     records_[call].fate = call_fate::ran;
-    const auto& pool = session_->host->options.pool;
-    if (host_.run && (pool || !host_.run.immediate())) return call_host(call, host_.run, pool);
+    const auto& place = session_->host->pool;
+    if (host_.run && (place.pool || !host_.run.immediate()))
+        return call_host(call, host_.run, place);
     const auto& time = session_->host->time;
     const auto began = time.now();
     auto said = ask_now(host_.run, records_[call].call, "the host runs no tools");

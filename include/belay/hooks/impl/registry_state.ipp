@@ -19,6 +19,8 @@ BELAY_DECL registry_state::registry_state(boost::asio::any_io_executor where, re
     : executor(std::move(where)),
       options(std::move(how)),
       time(options.time ? *options.time : clock::steady()),
+      pool{options.pool, options.pool_wait_limit,
+           options.pool ? belay::detail::home_loop::make(executor) : nullptr},
       observing(executor, time),
       current_(bare_set())
 {
@@ -35,7 +37,7 @@ BELAY_DECL registry_state::~registry_state()
 
 BELAY_DECL std::shared_ptr<hook_set> registry_state::bare_set() const
 {
-    return std::make_shared<hook_set>(observing, options.trace, options.pool);
+    return std::make_shared<hook_set>(observing, options.trace, pool);
 }
 
 BELAY_DECL checked<void> registry_state::use(std::shared_ptr<const config> configuration)
