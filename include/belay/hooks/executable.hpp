@@ -7,6 +7,7 @@
 #include <belay/core/detail/folding.hpp>
 #include <belay/core/detail/unique_function.hpp>
 #include <belay/core/error.hpp>
+#include <belay/core/matcher.hpp>
 #include <belay/core/reply.hpp>
 #include <belay/hooks/phase.hpp>
 #include <belay/hooks/protocol.hpp>
