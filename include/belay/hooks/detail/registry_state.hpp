@@ -142,6 +142,7 @@ void log_failures(log_sink* log, const outcome_of<E>& said, Occasion occasion,
 }  // namespace belay::hooks::detail
 
 #if defined(BELAY_HEADER_ONLY)
+#include <belay/hooks/detail/session_state.hpp>  // its bodies look into the sessions
 #include <belay/hooks/impl/registry_state.ipp>
 #endif
 
