@@ -7,6 +7,7 @@
 #include <belay/core/error.hpp>
 #include <belay/core/reply.hpp>
 #include <belay/hooks/config.hpp>
+#include <belay/hooks/detail/hook_set.hpp>
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/protocol/vera.hpp>
 #include <belay/hooks/registry.hpp>

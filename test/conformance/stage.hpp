@@ -184,13 +184,16 @@ public:
             if (!simulated) real = std::make_shared<process::worker>(executor, std::move(options));
             return belay::hooks::worker_function(
                 [this, &hook, executor, limits, real, alive = alive_](
-                    std::string event, std::chrono::milliseconds timeout, worker_handler handler) {
+                    std::string event, std::chrono::milliseconds timeout,
+                    process::turn_listener turn, worker_handler handler) {
                     const bool before_tool = start(hook, event) == "pre_tool_use";
                     auto payload = json::parse(event);
                     auto ended = noting_end(executor, before_tool ? call_id(payload) : "",
                                             std::move(handler));
                     if (real)
-                        return real->async_request(std::move(event), timeout, std::move(ended));
+                        return real->async_request(std::move(event), timeout, std::move(turn),
+                                                   std::move(ended));
+                    turn(true);
                     simulate(hook, executor, limits, timeout, event,
                              answering(executor, std::move(payload), std::move(ended)));
                 });
