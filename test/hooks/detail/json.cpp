@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(every_byte_is_escaped_right_wherever_it_stands)
         if (byte < 0x20) return std::string("\\u00") + digit(byte / 16) + digit(byte % 16);
         return byte < 0x80 ? std::string(1, static_cast<char>(byte)) : "\xEF\xBF\xBD";
     };
-    for (std::size_t size : {1, 7, 8, 9, 40}) {
+    for (const std::size_t size : {1U, 7U, 8U, 9U, 40U}) {
         for (std::size_t at = 0; at != size; ++at) {
             for (int byte = 0; byte != 256; ++byte) {
                 std::string text(size, 'a');
