@@ -164,7 +164,7 @@ void through_coroutines(benchmark::State& state, std::size_t count)
 int main(int argc, char** argv)
 {
     bench::program program(argc, argv);
-    for (const std::size_t handlers : {1, 4, 16, 64}) {
+    for (const std::size_t handlers : {1U, 4U, 16U, 64U}) {
         const auto parameters = "handlers:" + std::to_string(handlers);
         const auto add = [&](const char* variant, auto measure) {
             program.add(variant, parameters, [=](auto& state) { measure(state, handlers); })

@@ -189,7 +189,7 @@ void add(bench::program& program, std::size_t bytes)
 int main(int argc, char** argv)
 {
     bench::program program(argc, argv);
-    for (const std::size_t bytes : {200, 4096, 65536, 262144}) add(program, bytes);
+    for (const std::size_t bytes : {200U, 4096U, 65536U, 262144U}) add(program, bytes);
     return program.run({
         .asks =
             "What do a hook's payload and the reading of its answer cost beside Boost.JSON alone?",

@@ -244,7 +244,7 @@ int main(int argc, char** argv)
                 variant, parameters,
                 measured<host>(
                     in_flight == 1 ? 1000 : 6400,
-                    [in_flight, how = how] { return std::make_unique<host>(in_flight, how); },
+                    [in_flight, way = how] { return std::make_unique<host>(in_flight, way); },
                     [](host& one, std::int64_t events) { return one.ask(events); }));
         program.add_peer("Node", parameters, node, in_flight == 1 ? 1000 : 6400);
     }
