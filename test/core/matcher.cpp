@@ -80,6 +80,16 @@ BOOST_AUTO_TEST_CASE(names_that_cannot_be_are_refused)
                "a handler is for the name 'a' twice");
 }
 
+// Where a search of all names before each would take minutes.
+BOOST_AUTO_TEST_CASE(a_long_list_of_names_is_judged_soon)
+{
+    std::vector<std::string> names;
+    for (int i = 0; i != 200'000; ++i) names.push_back("tool" + std::to_string(i));
+    BOOST_TEST(any_of(names).matches("tool199999"));
+    names.push_back("tool7");
+    BOOST_TEST(refusal([&] { (void)any_of(names); }) == "a handler is for the name 'tool7' twice");
+}
+
 BOOST_AUTO_TEST_CASE(a_star_is_any_text_also_none)
 {
     BOOST_TEST(globs("*", ""));
@@ -115,6 +125,7 @@ BOOST_AUTO_TEST_CASE(a_list_is_one_of_its_characters)
     BOOST_TEST(!globs("v[0-9]", "va"));
     BOOST_TEST(globs("v[!0-9]", "va"));
     BOOST_TEST(globs("v[^0-9]", "va"));
+    BOOST_TEST(!globs("v[^0-9]", "v7"));
     BOOST_TEST(!globs("v[!0-9]", "v7"));
     BOOST_TEST(!globs("v[!0-9]", "v"));
     BOOST_TEST(globs("[!a]", "\xc3\xa9"));  // whole
@@ -148,6 +159,12 @@ BOOST_AUTO_TEST_CASE(a_wrong_glob_is_refused_and_says_where)
     BOOST_TEST(why("a\\") == "the glob 'a\\' ends with a '\\' that has nothing after it");
     BOOST_TEST(why("x{a,b}") ==
                "the glob 'x{a,b}' has a '{' at character 2: say any_of, or put a \\ before it");
+    for (const char* shells : {"@(a|b)", "a|b", "a)", "!(x)"}) {
+        BOOST_TEST(why(shells).find("say any_of, or put a \\ before it") != std::string::npos);
+    }
+    BOOST_TEST(
+        why("x[[:alpha:]]") ==
+        "the glob 'x[[:alpha:]]' has a class in the list at character 2: list its characters");
     BOOST_TEST(why("a}") ==
                "the glob 'a}' has a '}' at character 2: say any_of, or put a \\ before it");
 }

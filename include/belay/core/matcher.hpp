@@ -74,10 +74,10 @@ private:
 [[nodiscard]] BELAY_DECL matcher any_of(std::vector<std::string> names);
 
 /// A pattern for the whole name, as a shell has it: `*` is any text, also none; `?` one character (of
-/// UTF-8); `[a-z_]` one of the ASCII characters in the list, `[!a-z_]` one that is not in it; after `\`,
+/// UTF-8); `[a-z_]` one of the ASCII characters in the list, `[!a-z_]` or `[^a-z_]` one that is not; after `\`,
 /// a character means itself. A pattern that is empty, a list that does not end, is empty, holds what is
-/// not ASCII or a range that runs backwards, a `\` at the end, and `{` or `}`, which some shells would
-/// expand, throw `std::invalid_argument`.
+/// not ASCII or a range that runs backwards, a `\` at the end, and what only some shells understand (any of
+/// `{}()|`, a class as `[[:alpha:]]`) throw `std::invalid_argument`.
 [[nodiscard]] BELAY_DECL matcher glob(std::string_view pattern);
 
 }  // namespace belay

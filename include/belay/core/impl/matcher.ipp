@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -86,6 +87,9 @@ private:
         case '[': read_list(text, at); return;
         case '{':
         case '}':
+        case '(':
+        case ')':
+        case '|':
             refuse(text, "has a '" + std::string(1, text[here]) + "' at character " +
                              std::to_string(here + 1) + ": say any_of, or put a \\ before it");
         case '\\':
@@ -112,6 +116,8 @@ private:
             ++at;
         }
         while (at == text.size() || text[at] != ']') {
+            if (text.substr(at, 2) == "[:")
+                refuse(text, "has a class in the list " + where + ": list its characters");
             const auto first = listed();
             auto last = first;
             if (at + 1 < text.size() && text[at] == '-' && text[at + 1] != ']') {
@@ -132,10 +138,10 @@ private:
 
 BELAY_DECL std::optional<faulty_name> find_faulty_name(const std::vector<std::string>& names)
 {
-    for (auto one = names.begin(); one != names.end(); ++one) {
-        const auto index = static_cast<std::size_t>(one - names.begin());
-        if (one->empty()) return faulty_name{index, false};
-        if (std::find(names.begin(), one, *one) != one) return faulty_name{index, true};
+    std::set<std::string_view> before;  // the list may be long, and somebody else's
+    for (std::size_t index = 0; index != names.size(); ++index) {
+        if (names[index].empty()) return faulty_name{index, false};
+        if (!before.insert(names[index]).second) return faulty_name{index, true};
     }
     return std::nullopt;
 }
