@@ -427,6 +427,9 @@ int main(int argc, char** argv)
         return found->second;
     };
     constexpr auto no_room = "not enough free memory";
+    // Seen to hang: on a stale readiness it calls a waitpid that blocks its event loop, while the
+    // process waits for what only that loop can do.
+    constexpr auto hangs = "stops for good when several run at a time";
 
     for (const place& at : places) {
         if (program.quick() && !at.also_quick) continue;
@@ -438,6 +441,10 @@ int main(int argc, char** argv)
         for (std::size_t i = 0; i < variants.size(); ++i) {
             const bool forks = i == forking;
             if (forks && !with_peers) continue;
+            if (forks && at.at_once > 1) {
+                program.missing(variants[i].first, parameters, hangs);
+                continue;
+            }
             if (!has_room("host", at.host_gib)) {
                 program.missing(variants[i].first, parameters, no_room);
                 continue;
@@ -504,7 +511,7 @@ int main(int argc, char** argv)
          .at_most = 1.0 / 200},
         {.variant = "async_run",
          .against = "Boost.Process v2",
-         .where = "at_once:1,8",
+         .where = "at_once:1",
          .worst = true,
          .at_most = 1},
         {.variant = "async_run",
