@@ -410,9 +410,10 @@ constexpr place places[] = {
 int main(int argc, char** argv)
 {
     bench::program program(argc, argv);
-    std::map<long, std::unique_ptr<host>> hosts;
     std::deque<bench::script> scripts;
     std::map<std::pair<std::string, long>, bench::script*> peers;
+    // Destroyed before the scripts, of whose pipes they have copies.
+    std::map<long, std::unique_ptr<host>> hosts;
     const auto peer = [&](const char* interpreter, const char* file, long gib) -> bench::script& {
         bench::script*& found = peers[{interpreter, gib}];
         if (!found) found = &scripts.emplace_back(interpreter, file);
