@@ -210,10 +210,20 @@ inline bool has_spare_room(const boost::json::object& object) noexcept
     return object.capacity() != object.size();
 }
 
+// Whether it is so in the Boost at hand, for objects of few members and for those of many, which are kept
+// in another way.
 inline bool spare_room_tells()
 {
-    static const bool tells = has_spare_room(boost::json::parse(R"({"a":0,"a":0})").get_object()) &&
-                              !has_spare_room(boost::json::parse(R"({"a":0,"b":0})").get_object());
+    static const bool tells = [] {
+        for (const int members : {2, 100}) {
+            std::string distinct = "{\"0\":0";
+            for (int i = 1; i != members; ++i) distinct += ",\"" + std::to_string(i) + "\":0";
+            if (has_spare_room(boost::json::parse(distinct + "}").get_object())) return false;
+            if (!has_spare_room(boost::json::parse(distinct + ",\"0\":0}").get_object()))
+                return false;
+        }
+        return true;
+    }();
     return tells;
 }
 
