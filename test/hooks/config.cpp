@@ -569,12 +569,13 @@ BOOST_AUTO_TEST_CASE(only_a_worker_has_several_events_in_flight)
         return made ? std::string() : made.error().message;
     };
     BOOST_TEST(fault(run_mode::once, 1) == "");
-    BOOST_TEST(fault(run_mode::once, 2) == "Command hook in_flight needs the mode worker");
-    BOOST_TEST(fault(run_mode::once, 0) == "Command hook in_flight needs the mode worker");
+    BOOST_TEST(fault(run_mode::once, 2) == "Command hook in_flight 2 needs the mode worker");
+    BOOST_TEST(fault(run_mode::once, 0) == "Command hook in_flight 0 needs the mode worker");
     for (const std::size_t allowed : {1U, 64U}) BOOST_TEST(fault(run_mode::worker, allowed) == "");
     for (const std::size_t refused : {0U, 65U}) {
         BOOST_TEST(fault(run_mode::worker, refused) ==
-                   "Command hook in_flight must be between 1 and 64");
+                   "Command hook in_flight must be between 1 and 64, not " +
+                       std::to_string(refused));
     }
     const auto made =
         check({.phase = "pre_turn", .argv = {"x"}, .mode = run_mode::worker, .in_flight = 8});

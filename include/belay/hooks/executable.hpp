@@ -159,7 +159,7 @@ BELAY_DECL checked<phase> find_phase(const protocol& speaks, std::string_view co
 // Why a hook may not have this argv, this timeout, or this `in_flight`; empty: it may.
 BELAY_DECL std::string_view argv_fault(const std::vector<std::string>& argv);
 BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noexcept;
-BELAY_DECL std::string_view in_flight_fault(run_mode mode, std::size_t in_flight) noexcept;
+BELAY_DECL std::string in_flight_fault(run_mode mode, std::size_t in_flight);
 
 // Whether a phase is about a tool, and why a hook of that phase may not be for the tools that its entry
 // names; empty: it may.

@@ -67,12 +67,14 @@ BELAY_DECL std::string_view timeout_fault(std::chrono::milliseconds timeout) noe
     return bounded ? "" : "Command hook timeout must be between 1 and 30000ms";
 }
 
-BELAY_DECL std::string_view in_flight_fault(run_mode mode, std::size_t in_flight) noexcept
+BELAY_DECL std::string in_flight_fault(run_mode mode, std::size_t in_flight)
 {
+    const auto given = std::to_string(in_flight);
     if (mode == run_mode::once && in_flight != 1)
-        return "Command hook in_flight needs the mode worker";
-    const bool bounded = in_flight >= 1 && in_flight <= in_flight_limit;
-    return bounded ? "" : "Command hook in_flight must be between 1 and 64";
+        return "Command hook in_flight " + given + " needs the mode worker";
+    if (in_flight >= 1 && in_flight <= in_flight_limit) return "";
+    return "Command hook in_flight must be between 1 and " + std::to_string(in_flight_limit) +
+           ", not " + given;
 }
 
 BELAY_DECL bool is_about_a_tool(phase when) noexcept
@@ -275,12 +277,11 @@ BELAY_DECL checked<executable> check(const executable_spec& spec, protocols know
     if (!speaks) return speaks.error();
     const auto when = detail::find_phase(**speaks, spec.phase, known);
     if (!when) return when.error();
-    for (const auto why : {detail::argv_fault(spec.argv), detail::timeout_fault(spec.timeout),
-                           detail::in_flight_fault(spec.mode, spec.in_flight)}) {
-        if (!why.empty()) return diagnosis{errc::invalid_config, std::string(why)};
-    }
-    if (auto why = detail::tools_fault(*when, spec); !why.empty()) {
-        return diagnosis{errc::invalid_config, std::move(why)};
+    for (auto why :
+         {std::string(detail::argv_fault(spec.argv)),
+          std::string(detail::timeout_fault(spec.timeout)),
+          detail::in_flight_fault(spec.mode, spec.in_flight), detail::tools_fault(*when, spec)}) {
+        if (!why.empty()) return diagnosis{errc::invalid_config, std::move(why)};
     }
     return executable{.when = *when,
                       .speaks = *speaks,
