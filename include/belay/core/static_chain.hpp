@@ -40,12 +40,14 @@ struct matched_handler {
     Handler handler;
 };
 
+/// Gives a handler its name.
 template <class Handler>
 named_handler<Handler> named(handler_info info, Handler handler)
 {
     return {std::move(info), std::move(handler)};
 }
 
+/// Gives it its name, and the subjects that it is for.
 template <class Handler>
 matched_handler<Handler> named(handler_info info, matcher only_for, Handler handler)
 {

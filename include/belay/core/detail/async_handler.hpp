@@ -95,7 +95,7 @@ struct asked_handler final : async_handler<E> {
     {
         return dispatch.ask(handler, info);
     }
-    // For whoever calls it elsewhere than in its chain.
+    // For a pool, whose threads ask nobody of the dispatch.
     void start(const E& event, reply<E> answer) override
     {
         try {

@@ -24,8 +24,7 @@ struct pool_place {
     std::shared_ptr<home_loop> home{};
 };
 
-// A function that answers at once, called on a pool. It waits there for a free thread; one that nobody
-// waits for any more is not called.
+// It waits for a free thread; a function that nobody waits for any more by then is not called.
 template <class E>
 struct pool_handler final : later_handler<E> {
     pool_handler(std::shared_ptr<async_handler<E>> f, pool_place p) noexcept

@@ -19,7 +19,7 @@
 namespace belay::process::detail {
 
 struct worker_handler {
-    /// By reference: the type's own functions would move the reply from one to the next.
+    /// With the reply by reference, since each layer of an any_completion_handler would move it.
     using function = boost::asio::any_completion_handler<void(error_code, worker_reply&&)>;
 
     template <class Handler>
