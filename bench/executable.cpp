@@ -155,9 +155,9 @@ private:
     }
 };
 
-// --- belay
+// --- What runs on an event loop: so many at a time, the next one when one has ended.
 
-class belay_run {
+class on_a_loop {
 public:
     void operator()(int at_once, inputs& given)
     {
@@ -169,43 +169,49 @@ public:
         if (good_ != given.size()) fail("the hook's answer did not arrive");
     }
 
+protected:
+    ~on_a_loop() = default;
+
+    virtual void start(std::string& input) = 0;
+
+    void ended(bool well)
+    {
+        good_ += well;
+        next();
+    }
+
+    asio::io_context loop_{1};
+
 private:
     void next()
     {
-        if (started_ == given_->size()) return;
-        std::string& input = (*given_)[started_++];
+        if (started_ != given_->size()) start((*given_)[started_++]);
+    }
+
+    inputs* given_ = nullptr;
+    std::size_t started_ = 0;
+    std::size_t good_ = 0;
+};
+
+// --- belay
+
+class belay_run final : public on_a_loop {
+    void start(std::string& input) override
+    {
         belay::process::invocation what;
         what.argv = {hook};
         what.timeout = std::chrono::seconds(30);
         belay::process::async_run(
             loop_.get_executor(), std::move(what), std::move(input),
             [this](belay::error_code error, const belay::process::exit_report& report) {
-                good_ += !error && report.status.is_success() && report.out == expected;
-                next();
+                ended(!error && report.status.is_success() && report.out == expected);
             });
     }
-
-    asio::io_context loop_{1};
-    inputs* given_ = nullptr;
-    std::size_t started_ = 0;
-    std::size_t good_ = 0;
 };
 
 // --- Boost.Process v2, with its default launcher
 
-class boost_process {
-public:
-    void operator()(int at_once, inputs& given)
-    {
-        given_ = &given;
-        started_ = good_ = 0;
-        for (int i = 0; i < at_once; ++i) next();
-        loop_.run();
-        loop_.restart();
-        if (good_ != given.size()) fail("the hook's answer did not arrive");
-    }
-
-private:
+class boost_process final : public on_a_loop {
     struct run {
         explicit run(asio::io_context& loop)
             : in(loop),
@@ -224,15 +230,11 @@ private:
         int open = 4;
     };
 
-    void next()
+    void start(std::string& input) override
     {
-        if (started_ == given_->size()) return;
-        std::string& input = (*given_)[started_++];
         const auto one = std::make_shared<run>(loop_);
         const auto closed = [this, one] {
-            if (--one->open > 0) return;
-            good_ += one->status == 0 && one->text == expected;
-            next();
+            if (--one->open == 0) ended(one->status == 0 && one->text == expected);
         };
         asio::async_write(one->in, asio::buffer(input),
                           [one, closed](boost::system::error_code, std::size_t) {
@@ -248,11 +250,6 @@ private:
             closed();
         });
     }
-
-    asio::io_context loop_{1};
-    inputs* given_ = nullptr;
-    std::size_t started_ = 0;
-    std::size_t good_ = 0;
 };
 
 template <class Run>

@@ -42,10 +42,10 @@ struct registry_options {
 
     /// How long a hook may wait for a thread of the pool. Then it has failed, without having been
     /// called (`errc::not_started`, "no thread was free within Nms"), and, since it is an
-    /// extension's, is ignored: the call goes on without it. It is
-    /// what ends the wait when all threads are taken for good, or the pool was joined or stopped;
-    /// nothing else of the wait is charged to a hook. A tool has no such limit: it waits until its
-    /// batch is cancelled. Zero or less: a hook does not wait at all, and most will fail.
+    /// extension's, is ignored: the call goes on without it. It is what ends the wait when all
+    /// threads are taken for good, or the pool was joined or stopped; nothing else of the wait is
+    /// charged to a hook. A tool has no such limit: it waits until its batch is cancelled. Zero or
+    /// less: a hook does not wait at all, and most will fail.
     std::chrono::milliseconds pool_wait_limit = std::chrono::minutes(10);
 };
 
