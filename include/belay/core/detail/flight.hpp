@@ -7,6 +7,7 @@
 #include <belay/core/detail/async_handler.hpp>
 #include <belay/core/detail/chain_fsm.hpp>
 #include <belay/core/detail/folding.hpp>
+#include <belay/core/detail/post_completion.hpp>
 #include <belay/core/detail/subject_index.hpp>
 #include <belay/core/detail/time_after.hpp>
 #include <belay/core/handler.hpp>
@@ -17,7 +18,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -635,17 +635,8 @@ private:
     {
         auto handler = *std::move(handler_);
         handler_.reset();
-        const auto executor = boost::asio::get_associated_executor(handler, this->io_executor());
-        auto finished = [handler = std::move(handler), ec, outcome = std::move(outcome),
-                         work = std::move(work_)]() mutable {
-            // Here, on the handler's executor, since that is where cancellations are emitted.
-            auto slot = boost::asio::get_associated_cancellation_slot(handler);
-            if (slot.is_connected()) slot.clear();
-            work.reset();
-            std::move(handler)(ec, std::move(outcome));
-        };
-        boost::asio::post(this->io_executor(),
-                          boost::asio::bind_executor(executor, std::move(finished)));
+        post_completion(this->io_executor(), std::move(work_), std::move(handler), ec,
+                        std::move(outcome));
     }
 
     void forget() noexcept override

@@ -1,8 +1,9 @@
 #ifndef BELAY_CORE_DETAIL_WAITING_HANDLER_HPP
 #define BELAY_CORE_DETAIL_WAITING_HANDLER_HPP
 
-// How an operation completes, and hears of cancellation.
+// An operation's handler: how it waits, and hears of cancellation.
 
+#include <belay/core/detail/post_completion.hpp>
 #include <belay/core/error.hpp>
 
 #include <boost/asio/any_completion_executor.hpp>
@@ -10,7 +11,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -59,21 +59,12 @@ public:
 
     bool pending() const noexcept { return handler_.has_value(); }
 
-    // Through a post to that executor, then on the handler's own.
     void complete(Error why, Outcome outcome)
     {
         auto handler = *std::move(handler_);
         handler_.reset();
-        const auto where = boost::asio::get_associated_executor(handler, executor_);
-        auto finished = [handler = std::move(handler), why = std::move(why),
-                         outcome = std::move(outcome), work = std::move(work_)]() mutable {
-            // Here, on the handler's executor, since that is where cancellations are emitted.
-            auto slot = boost::asio::get_associated_cancellation_slot(handler);
-            if (slot.is_connected()) slot.clear();
-            work.reset();
-            std::move(handler)(std::move(why), std::move(outcome));
-        };
-        boost::asio::post(executor_, boost::asio::bind_executor(where, std::move(finished)));
+        post_completion(executor_, std::move(work_), std::move(handler), std::move(why),
+                        std::move(outcome));
     }
 
     // Destroys it uncalled: the event loop is being destroyed.
