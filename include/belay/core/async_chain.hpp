@@ -96,7 +96,7 @@ public:
     /// event first, and move it in.
     template <boost::asio::completion_token_for<void(error_code, outcome_of<E>)> Token =
                   boost::asio::deferred_t>
-    auto async_dispatch(E event, Token&& token = Token())
+    [[nodiscard]] auto async_dispatch(E event, Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(error_code, outcome_of<E>)>(
             initiation{this}, token, std::move(event));

@@ -68,7 +68,7 @@ public:
     /// Of any type: ends the wait, and no observer. Emit it where the completion handler runs.
     template <boost::asio::completion_token_for<void(error_code, std::size_t)> Token =
                   boost::asio::deferred_t>
-    auto async_drain(std::chrono::milliseconds budget, Token&& token = Token())
+    [[nodiscard]] auto async_drain(std::chrono::milliseconds budget, Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(error_code, std::size_t)>(
             initiation{get_executor(), state_}, token, budget);

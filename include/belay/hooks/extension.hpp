@@ -123,7 +123,8 @@ public:
     /// ends is answered.
     template <boost::asio::completion_token_for<void(error_code, side_answer)> Token =
                   boost::asio::deferred_t>
-    auto async_ask(std::string session_id, std::string question, Token&& token = Token()) const
+    [[nodiscard]] auto async_ask(std::string session_id, std::string question,
+                                 Token&& token = Token()) const
     {
         return boost::asio::async_initiate<Token, void(error_code, side_answer)>(
             asking{get_executor(), state_}, token, std::move(session_id), std::move(question));

@@ -155,7 +155,7 @@ public:
     template <class E, boost::asio::completion_token_for<void(error_code, outcome_of<E>)> Token =
                            boost::asio::deferred_t>
         requires(!notification<E>)
-    auto async_dispatch(E event, Token&& token = Token())
+    [[nodiscard]] auto async_dispatch(E event, Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(error_code, outcome_of<E>)>(
             initiation<E>{get_executor(), used_now()}, token, std::move(event));
@@ -188,7 +188,7 @@ public:
     /// `errc::cancelled`: the drain was cancelled, by any type, which ends no hook.
     template <boost::asio::completion_token_for<void(error_code, std::size_t)> Token =
                   boost::asio::deferred_t>
-    auto async_drain(std::chrono::milliseconds budget, Token&& token = Token())
+    [[nodiscard]] auto async_drain(std::chrono::milliseconds budget, Token&& token = Token())
     {
         release_workers();
         return observing().async_drain(budget, std::forward<Token>(token));

@@ -146,7 +146,7 @@ public:
     /// after a compaction there is `async_finish_compaction`.
     template <boost::asio::completion_token_for<void(error_code, session_start::outcome)> Token =
                   boost::asio::deferred_t>
-    auto async_start(session_start::cause reason, Token&& token = Token())
+    [[nodiscard]] auto async_start(session_start::cause reason, Token&& token = Token())
     {
         return initiate<&detail::start_session, session_start::outcome, Token>(token, reason);
     }
@@ -161,8 +161,8 @@ public:
     /// No prompt: the turn begins for another reason (a delivery), and runs no pre_turn hooks.
     template <boost::asio::completion_token_for<void(error_code, pre_turn::outcome)> Token =
                   boost::asio::deferred_t>
-    auto async_begin_turn(std::optional<std::string> prompt, turn_settings settings,
-                          Token&& token = Token())
+    [[nodiscard]] auto async_begin_turn(std::optional<std::string> prompt, turn_settings settings,
+                                        Token&& token = Token())
     {
         return initiate<&detail::begin_turn, pre_turn::outcome, Token>(token, std::move(prompt),
                                                                        std::move(settings));
@@ -174,7 +174,7 @@ public:
     /// block it, the whole turn has ended.
     template <boost::asio::completion_token_for<void(error_code, pre_turn::outcome)> Token =
                   boost::asio::deferred_t>
-    auto async_add_prompt(std::string prompt, arrival how, Token&& token = Token())
+    [[nodiscard]] auto async_add_prompt(std::string prompt, arrival how, Token&& token = Token())
     {
         return initiate<&detail::add_prompt, pre_turn::outcome, Token>(token, std::move(prompt),
                                                                        how);
@@ -189,7 +189,7 @@ public:
     /// is refused before pre_tool_use. `reply.stop` is not looked at.
     template <boost::asio::completion_token_for<void(error_code, std::vector<call_record>)> Token =
                   boost::asio::deferred_t>
-    auto async_run_tools(model_reply reply, tool_host host, Token&& token = Token())
+    [[nodiscard]] auto async_run_tools(model_reply reply, tool_host host, Token&& token = Token())
     {
         return initiate<&detail::run_tools, std::vector<call_record>, Token>(
             token, std::move(reply), std::move(host));
@@ -204,7 +204,7 @@ public:
     /// notified.
     template <boost::asio::completion_token_for<void(error_code, turn_ending::outcome)> Token =
                   boost::asio::deferred_t>
-    auto async_end_turn(model_reply reply, Token&& token = Token())
+    [[nodiscard]] auto async_end_turn(model_reply reply, Token&& token = Token())
     {
         return initiate<&detail::end_turn, turn_ending::outcome, Token>(token, std::move(reply));
     }
@@ -241,7 +241,7 @@ public:
     /// compaction goes on: repeat this, or give the hooks up with `fail_compaction`.
     template <boost::asio::completion_token_for<void(error_code, session_start::outcome)> Token =
                   boost::asio::deferred_t>
-    auto async_finish_compaction(Token&& token = Token())
+    [[nodiscard]] auto async_finish_compaction(Token&& token = Token())
     {
         return initiate<&detail::finish_compaction, session_start::outcome, Token>(token);
     }
@@ -287,7 +287,7 @@ public:
     ///     long as it still may answer
     template <boost::asio::completion_token_for<void(error_code, side_answer)> Token =
                   boost::asio::deferred_t>
-    auto async_ask(std::string question, Token&& token = Token())
+    [[nodiscard]] auto async_ask(std::string question, Token&& token = Token())
     {
         return initiate<&detail::ask_session, side_answer, Token>(token, std::move(question));
     }

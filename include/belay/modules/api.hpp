@@ -135,8 +135,9 @@ public:
     // By default not `{}` either: in a co_await, g++ 12 destroys that twice.
     template <boost::asio::completion_token_for<void(error_code, exec_result)> Token =
                   boost::asio::use_awaitable_t<>>
-    auto async_exec(std::string program, std::vector<std::string> arguments,
-                    exec_options options = exec_options(), Token&& token = Token()) const
+    [[nodiscard]] auto async_exec(std::string program, std::vector<std::string> arguments,
+                                  exec_options options = exec_options(),
+                                  Token&& token = Token()) const
     {
         return boost::asio::async_initiate<Token, void(error_code, exec_result)>(
             detail::exec_through_link{link_, link_->host()->cwd()}, token, std::move(program),

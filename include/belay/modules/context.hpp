@@ -53,8 +53,8 @@ public:
     /// Gives the label of the option that was chosen, if any: `std::optional<std::string>`. Name a braced
     /// list of options first if you await it: g++ 12 cannot compile one there.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_select(std::string title, std::vector<select_option> options,
-                      Token&& token = Token()) const
+    [[nodiscard]] auto async_select(std::string title, std::vector<select_option> options,
+                                    Token&& token = Token()) const
     {
         return ask<written>(
             [title = std::move(title), options = std::move(options)](modules::ui& ui, auto reply) {
@@ -65,7 +65,8 @@ public:
 
     /// Gives a `bool`.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_confirm(std::string title, std::string message, Token&& token = Token()) const
+    [[nodiscard]] auto async_confirm(std::string title, std::string message,
+                                     Token&& token = Token()) const
     {
         return ask<bool>(
             [title = std::move(title), message = std::move(message)](modules::ui& ui, auto reply) {
@@ -76,7 +77,8 @@ public:
 
     /// Gives one line, if any: `std::optional<std::string>`.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_input(std::string title, std::string placeholder, Token&& token = Token()) const
+    [[nodiscard]] auto async_input(std::string title, std::string placeholder,
+                                   Token&& token = Token()) const
     {
         return ask<written>(
             [title = std::move(title), placeholder = std::move(placeholder)](
@@ -86,7 +88,8 @@ public:
 
     /// Gives a longer text, if any: `std::optional<std::string>`.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_editor(std::string title, std::string prefill, Token&& token = Token()) const
+    [[nodiscard]] auto async_editor(std::string title, std::string prefill,
+                                    Token&& token = Token()) const
     {
         return ask<written>(
             [title = std::move(title), prefill = std::move(prefill)](modules::ui& ui, auto reply) {
@@ -97,7 +100,7 @@ public:
 
     /// Shows what host and module have agreed on, and gives what came of it: a `boost::json::value`.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_custom(boost::json::value what, Token&& token = Token()) const
+    [[nodiscard]] auto async_custom(boost::json::value what, Token&& token = Token()) const
     {
         return ask<boost::json::value>(
             [what = std::move(what)](modules::ui& ui, auto reply) {
@@ -199,7 +202,7 @@ public:
 
     /// Completes, with true, when the agent is idle.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_wait_for_idle(Token&& token = Token()) const
+    [[nodiscard]] auto async_wait_for_idle(Token&& token = Token()) const
     {
         return ask<bool>([](agent& host, auto reply) { host.wait_for_idle(std::move(reply)); },
                          std::forward<Token>(token));
@@ -208,7 +211,7 @@ public:
     /// Begins a session, unless a handler of `session_before_switch` cancels it; `setup` runs only
     /// if nobody does. Gives a `session_change`.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_new_session(new_session_options options, Token&& token = Token()) const
+    [[nodiscard]] auto async_new_session(new_session_options options, Token&& token = Token()) const
     {
         return ask<session_change>(
             [options = std::move(options)](agent& host, auto reply) {
@@ -219,7 +222,7 @@ public:
 
     /// Branches at an entry, which is a message of the user. Gives a `session_change`.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_branch(std::string entry_id, Token&& token = Token()) const
+    [[nodiscard]] auto async_branch(std::string entry_id, Token&& token = Token()) const
     {
         return ask<session_change>(
             [entry_id = std::move(entry_id)](agent& host, auto reply) {
@@ -230,8 +233,8 @@ public:
 
     /// Goes to an entry of the session's tree. Gives a `session_change`.
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto async_navigate_tree(std::string target_id, navigate_options options,
-                             Token&& token = Token()) const
+    [[nodiscard]] auto async_navigate_tree(std::string target_id, navigate_options options,
+                                           Token&& token = Token()) const
     {
         return ask<session_change>(
             [target_id = std::move(target_id), options = std::move(options)](agent& host,

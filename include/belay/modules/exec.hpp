@@ -79,8 +79,9 @@ struct exec_initiation {
 /// Of any type: ends the program, as above. Emit it on `executor`.
 template <boost::asio::completion_token_for<void(error_code, exec_result)> Token =
               boost::asio::deferred_t>
-auto async_exec(boost::asio::any_io_executor executor, std::string directory, std::string program,
-                std::vector<std::string> arguments, exec_options options, Token&& token = Token())
+[[nodiscard]] auto async_exec(boost::asio::any_io_executor executor, std::string directory,
+                              std::string program, std::vector<std::string> arguments,
+                              exec_options options, Token&& token = Token())
 {
     return boost::asio::async_initiate<Token, void(error_code, exec_result)>(
         detail::exec_initiation{std::move(executor)}, token, std::move(directory),

@@ -108,7 +108,7 @@ public:
     /// where the completion handler runs.
     template <module_event E, boost::asio::completion_token_for<void(error_code, outcome_of<E>)>
                                   Token = boost::asio::deferred_t>
-    auto async_emit(E event, Token&& token = Token())
+    [[nodiscard]] auto async_emit(E event, Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(error_code, outcome_of<E>)>(
             emission<E>{get_executor(), state_}, token, std::move(event));
@@ -137,7 +137,7 @@ public:
     /// Of any type: cancels and abandons the command. Emit it where the completion handler runs.
     template <
         boost::asio::completion_token_for<void(error_code, bool)> Token = boost::asio::deferred_t>
-    auto async_run_command(std::string_view text, Token&& token = Token())
+    [[nodiscard]] auto async_run_command(std::string_view text, Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(error_code, bool)>(
             command_run{get_executor(), state_}, token, std::string(text));

@@ -64,8 +64,8 @@ public:
     /// for them, and lets no module know. Emit it where the completion handler runs.
     template <boost::asio::completion_token_for<void(std::exception_ptr, tool_output)> Token =
                   boost::asio::deferred_t>
-    auto async_execute(const tool& what, std::string tool_call_id, boost::json::object input,
-                       Token&& token = Token())
+    [[nodiscard]] auto async_execute(const tool& what, std::string tool_call_id,
+                                     boost::json::object input, Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(std::exception_ptr, tool_output)>(
             initiation{state_, approval_}, token, what,

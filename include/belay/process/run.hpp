@@ -88,8 +88,8 @@ struct run_initiation {
 /// thread for some 0.1 to 0.7 ms.
 template <boost::asio::completion_token_for<void(error_code, exit_report)> Token =
               boost::asio::deferred_t>
-auto async_run(boost::asio::any_io_executor executor, invocation what, std::string input,
-               Token&& token = Token())
+[[nodiscard]] auto async_run(boost::asio::any_io_executor executor, invocation what,
+                             std::string input, Token&& token = Token())
 {
     return boost::asio::async_initiate<Token, void(error_code, exit_report)>(
         detail::run_initiation{std::move(executor)}, token, std::move(what), std::move(input));

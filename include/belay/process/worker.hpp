@@ -105,8 +105,9 @@ public:
     /// is ended. Emit them on the executor.
     template <boost::asio::completion_token_for<void(error_code, worker_reply)> Token =
                   boost::asio::deferred_t>
-    auto async_request(std::string event, std::optional<std::chrono::milliseconds> timeout,
-                       Token&& token = Token())
+    [[nodiscard]] auto async_request(std::string event,
+                                     std::optional<std::chrono::milliseconds> timeout,
+                                     Token&& token = Token())
     {
         return boost::asio::async_initiate<Token, void(error_code, worker_reply)>(
             initiation{executor_, op_}, token, std::move(event), timeout, turn_listener());
@@ -115,8 +116,9 @@ public:
     /// The same, for a caller who has a clock of its own for the request: `turn` is called before the
     /// completion, and also from inside this function.
     template <boost::asio::completion_token_for<void(error_code, worker_reply)> Token>
-    auto async_request(std::string event, std::optional<std::chrono::milliseconds> timeout,
-                       turn_listener turn, Token&& token)
+    [[nodiscard]] auto async_request(std::string event,
+                                     std::optional<std::chrono::milliseconds> timeout,
+                                     turn_listener turn, Token&& token)
     {
         return boost::asio::async_initiate<Token, void(error_code, worker_reply)>(
             initiation{executor_, op_}, token, std::move(event), timeout, std::move(turn));
