@@ -119,7 +119,7 @@ struct fixture {
                     std::move(done)(ec, std::move(report));
                 });
         };
-        run<E>(std::move(what), std::move(how), event);
+        std::ignore = run<E>(std::move(what), std::move(how), event);
         return out;
     }
 };

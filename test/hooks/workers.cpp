@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(entries_have_one_each)
 BOOST_AUTO_TEST_CASE(its_event_is_the_payload_of_a_program_that_runs_once)
 {
     use({entry("pre_tool_use")});
-    ask("observe");
+    BOOST_TEST(std::holds_alternative<observe>(ask("observe").decision));
     const pre_tool_use event{
         .call = {.id = "call_1", .name = "bash", .input = {{"command", "observe"}}}};
     const protocol_for<pre_tool_use>& protocol = vera();
@@ -589,7 +589,7 @@ BOOST_AUTO_TEST_CASE(one_whose_last_session_goes_with_the_event_loop_is_gone_the
 BOOST_AUTO_TEST_CASE(the_event_loop_runs_as_long_as_it_lives_and_ends_after_the_registry)
 {
     use({entry("pre_tool_use")});
-    ask("pid");
+    BOOST_TEST(std::holds_alternative<block>(ask("pid").decision));
     io.restart();
     io.run_for(20ms);
     BOOST_TEST(!io.stopped());

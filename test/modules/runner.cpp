@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_handler_for_some_tools_is_asked_about_no_other)
         its.on<tool_result>(exact("edit"), [&](const tool_result&) { seen.push_back("result"); });
     });
     for (const auto* tool : {"bash", "edit", "read"}) {
-        emit(tool_call{.tool_name = tool});
+        BOOST_TEST(emit(tool_call{.tool_name = tool}).allowed);
         emit(tool_result{.tool_name = tool});
     }
     BOOST_TEST(seen == (strings{"1 bash", "2 bash", "3 bash", "2 edit", "3 edit", "result",

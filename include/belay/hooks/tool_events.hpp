@@ -48,7 +48,7 @@ struct pre_tool_use {
     std::string_view subject() const { return call.name; }
 };
 
-struct pre_tool_use::outcome {
+struct [[nodiscard("a gate that nobody heeds stops nothing")]] pre_tool_use::outcome {
     /// `observe`: on to the permission check, which no hook can grant. `block`: its reason is the
     /// text of the error result. `replace`: its result stands.
     std::variant<observe, block, replace> decision = block{"pre_tool_use hooks have not decided"};

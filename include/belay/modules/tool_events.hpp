@@ -41,7 +41,7 @@ struct tool_call {
 };
 
 /// What the modules concluded.
-struct tool_call::outcome {
+struct [[nodiscard("a gate that nobody heeds stops nothing")]] tool_call::outcome {
     bool allowed = false;
     std::string reason{};      ///< of a call that is not allowed: for the model and for people
     std::string decided_by{};  ///< the module that blocked it
