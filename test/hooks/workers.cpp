@@ -316,11 +316,30 @@ BOOST_AUTO_TEST_CASE(one_that_is_overdue_is_ended_and_another_serves_the_next_ev
     use({entry("pre_tool_use", R"({"timeout_ms":300})")});
     const auto why = failed("hang");
     BOOST_TEST((why.code == errc::timed_out));
-    BOOST_TEST(why.message == "Command hook timed out after 300ms");
+    BOOST_TEST(why.message ==
+               "Command hook timed out after 300ms: the worker wrote nothing (is its output "
+               "flushed?) within 300 ms, its start included");
     BOOST_TEST(comes_true([&] { return is_gone(pids().front()); }));
     // On a machine that is busy the next one may be overdue, too.
     BOOST_TEST(comes_true([&] { return !reason(ask("pid")).empty(); }));
     BOOST_TEST(pids().size() > 1u);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_fails_at_each_event_keeps_the_gate_closed_and_soon_nobody_waiting)
+{
+    use({entry("pre_tool_use", R"({"timeout_ms":1000})")});
+    failure why;
+    for (int i = 0; i < 20 && why.code != errc::not_started; ++i) why = failed("exit 3 ");
+    BOOST_TEST((why.code == errc::not_started));
+    const std::string beginning =
+        "Command hook was not started: the worker exited with status 3 before it had answered; it "
+        "has failed ";
+    BOOST_TEST(why.message.starts_with(beginning), why.message);
+    BOOST_TEST(why.message.ends_with(" ms; stderr: \"first line\""), why.message);
+    const auto began = pids().size();
+    const auto again = failed("pid");  // which it would have answered
+    BOOST_TEST((again.code == errc::not_started));
+    BOOST_TEST(pids().size() == began);
 }
 
 BOOST_AUTO_TEST_CASE(one_that_cannot_be_started_fails_with_the_systems_words)

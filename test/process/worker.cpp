@@ -627,6 +627,49 @@ BOOST_AUTO_TEST_CASE(the_start_of_the_program_is_charged_to_the_request_that_nee
     loop.run();
 }
 
+BOOST_AUTO_TEST_CASE(a_timeout_says_what_the_program_did_instead_of_answering)
+{
+    const struct {
+        std::vector<std::string> before;
+        std::string request;
+        std::string detail;
+    } cases[] = {
+        {{},
+         "",
+         "the worker wrote nothing (is its output flushed?) within 1000 ms, its start included"},
+        {{"answer"}, "", "the worker, which has answered 1 request, gave no answer within 1000 ms"},
+        {{"answer", "answer"},
+         "",
+         "the worker, which has answered 2 requests, gave no answer within 1000 ms"},
+        {{"answer"},
+         "raw " + hex("{\"id\":2}") + ' ',
+         "the worker wrote only \"{\"id\":2}\" (is a line break missing, or a flush?) within 1000 "
+         "ms"},
+        {{},
+         "close-out ",
+         "the worker closed its stdout and did not exit within 1000 ms, its start included"},
+    };
+    for (const auto& one : cases) {
+        const scratch_folder folder;
+        const std::string file = folder / "marked";
+        manual_clock time;
+        asio::io_context loop;
+        worker_options options = probe_worker();
+        options.grace = 1h;
+        worker whom(loop.get_executor(), std::move(options), time);
+        for (const auto& modes : one.before) BOOST_TEST(!ask(loop, whom, modes).error);
+        outcome late;
+        whom.async_request(event(one.request + "mark " + file + " sleep " + forever), 1s,
+                           into{&late});
+        run_until(loop, [&] { return pids_in(file).size() == 1; });
+        loop.poll();  // what it had written before
+        time.advance(1s);
+        run_until(loop, [&] { return late.is_done(); });
+        BOOST_TEST((late.error == errc::timed_out));
+        BOOST_TEST(late.reply.detail == one.detail);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(stderr_since_the_last_answer_is_kept_for_the_message)
 {
     asio::io_context loop;
@@ -843,6 +886,66 @@ BOOST_AUTO_TEST_CASE(
     BOOST_TEST(said.reply.status.code().value() == 2);
 }
 
+BOOST_AUTO_TEST_CASE(
+    a_request_with_less_time_than_the_pause_fails_at_once_and_says_how_programs_ended)
+{
+    manual_clock time;
+    asio::io_context loop;
+    worker_options options = probe_worker();
+    options.first_pause = options.longest_pause = 1min;
+    worker whom(loop.get_executor(), std::move(options), time);
+    BOOST_TEST((ask(loop, whom, "say-err hm exit 3", 1s).error == errc::exited));
+    const outcome said = ask(loop, whom, "answer", 1s);
+    BOOST_TEST((said.error == errc::not_started));
+    BOOST_TEST(said.reply.detail ==
+               "the worker exited with status 3 before it had answered; it has failed 2 times in "
+               "a row, and is not started again for 60000 ms");
+    BOOST_TEST(said.reply.status.code().value() == 3);
+    BOOST_TEST(said.reply.err == "hm");
+    BOOST_TEST(said.reply.result.empty());
+    time.advance(1min - 1s);
+    outcome next;
+    whom.async_request(event("answer"), 1s, into{&next});
+    loop.restart();
+    loop.poll();
+    BOOST_TEST(!next.is_done());
+    time.advance(1s);
+    run_until(loop, [&] { return next.is_done(); });
+    BOOST_TEST(!next.error);
+}
+
+BOOST_AUTO_TEST_CASE(why_a_program_is_not_started_again_is_said_after_each_way_to_fail)
+{
+    const struct {
+        std::string request;
+        std::string detail;
+    } cases[] = {
+        {"sleep " + forever, "the worker wrote nothing (is its output flushed?) in time; "},
+        {"raw " + hex("noise\n"),
+         "the worker wrote a line that is no answer, not a JSON object: \"noise\"; "},
+        {"die KILL", "the worker was ended by signal 9 before it had answered; "},
+    };
+    for (const auto& one : cases) {
+        manual_clock time;
+        asio::io_context loop;
+        worker_options options = probe_worker();
+        options.first_pause = options.longest_pause = 1h;
+        worker whom(loop.get_executor(), std::move(options), time);
+        outcome said;
+        for (int i = 0; i < 3; ++i) {
+            said = {};
+            whom.async_request(event(one.request), 1s, into{&said});
+            run_until(loop, [&] {
+                if (one.request.starts_with("sleep") && i < 2) time.advance(1s);
+                return said.is_done();
+            });
+            if (said.error == errc::not_started) break;
+        }
+        BOOST_TEST((said.error == errc::not_started));
+        BOOST_TEST(says(said.reply.detail, one.detail + "it has failed 2 times in a row"));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_grandchild_that_holds_the_pipes_does_not_hide_the_end)
 {
     const scratch_folder folder;
@@ -866,6 +969,8 @@ BOOST_AUTO_TEST_CASE(a_program_that_closes_its_stdout_is_asked_to_leave_and_its_
     const outcome killed = ask_once(options, "close-out sleep " + forever);
     BOOST_TEST((killed.error == errc::signalled));
     BOOST_TEST(killed.reply.status.signal().value() == SIGTERM);
+    BOOST_TEST(killed.reply.detail ==
+               "the worker closed its stdout and was ended by signal 15 before it had answered");
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_closes_its_stdin_harms_nobody)
@@ -1043,7 +1148,7 @@ BOOST_AUTO_TEST_CASE(an_event_loop_that_is_destroyed_in_a_pause_leaves_no_handle
     options.first_pause = 1h;
     worker whom(loop->get_executor(), std::move(options));
     ask(*loop, whom, "exit 1");
-    whom.async_request(event("answer"), 20s,
+    whom.async_request(event("answer"), std::nullopt,
                        [alive](error_code, const worker_reply&) { BOOST_ERROR("completed"); });
     loop->restart();
     loop->poll();

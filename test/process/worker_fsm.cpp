@@ -80,6 +80,17 @@ machine idle(machine::rules by)
     return fsm;
 }
 
+/// A machine whose first request has crashed two children at once: the next is started after the first
+/// pause.
+machine crashed_twice(machine::rules by)
+{
+    machine fsm = busy(1, by);
+    BOOST_TEST(fsm.exited(errc::exited, start).launch);
+    BOOST_TEST((sent(fsm.launched(start)) == tickets{1}));
+    BOOST_TEST((completed(fsm.exited(errc::exited, start), errc::exited) == tickets{1}));
+    return fsm;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(worker_fsm)
@@ -308,21 +319,26 @@ BOOST_AUTO_TEST_CASE(a_child_that_hangs_again_and_again_is_started_after_longer_
     const auto hang = [&] {
         now += 10ms;
         BOOST_TEST((completed(fsm.time_passed(now), errc::timed_out) == tickets{which}));
-        return fsm.request(++which, 10ms, now);
     };
-    BOOST_TEST(hang().launch);  // the first time at once
+    const auto ask = [&] { return fsm.request(++which, 10ms, now); };
+    hang();
+    BOOST_TEST(ask().launch);  // the first time at once
     for (const auto pause : {100ms, 200ms, 400ms, 400ms}) {
         const auto begun = now;
         fsm.launched(now);
-        BOOST_TEST(!hang().launch);
-        BOOST_TEST((fsm.next_wake() == begun + pause));
+        hang();
+        const worker_step refused = ask();
+        BOOST_TEST((completed(refused, errc::not_started) == tickets{which}));
+        BOOST_TEST((fsm.not_before() == begun + pause));
         now = begun + pause;
-        BOOST_TEST(fsm.time_passed(now).launch);
+        BOOST_TEST(ask().launch);
     }
     fsm.launched(now);
     fsm.answered(1, now);
-    fsm.request(++which, 10ms, now);
-    BOOST_TEST(hang().launch);
+    const worker_step again = ask();
+    BOOST_TEST((sent(again) == tickets{which}));
+    hang();
+    BOOST_TEST(ask().launch);
 }
 
 BOOST_AUTO_TEST_CASE(a_pause_that_is_over_when_the_request_comes_costs_it_nothing)
@@ -341,10 +357,96 @@ BOOST_AUTO_TEST_CASE(a_pause_is_not_charged)
     fsm.exited(errc::exited, start);
     fsm.launched(start);
     fsm.exited(errc::exited, start);
-    BOOST_TEST(is_nothing(fsm.request(2, 10ms, start)));
+    BOOST_TEST(is_nothing(fsm.request(2, 150ms, start)));
     BOOST_TEST(fsm.time_passed(start + 100ms).launch);
     BOOST_TEST((sent(fsm.launched(start + 100ms)) == tickets{2}));
-    BOOST_TEST((fsm.next_wake() == start + 110ms));
+    BOOST_TEST((fsm.next_wake() == start + 250ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_request_does_not_wait_for_a_pause_that_is_longer_than_its_timeout)
+{
+    machine fsm = crashed_twice(rules());  // a pause of 100 ms
+    BOOST_TEST((completed(fsm.request(3, 99ms, start), errc::not_started) == tickets{3}));
+    BOOST_TEST(!fsm.next_wake());
+    BOOST_TEST(is_nothing(fsm.request(4, 100ms, start)));
+    BOOST_TEST((completed(fsm.request(5, 39ms, start + 60ms), errc::not_started) == tickets{5}));
+    BOOST_TEST(is_nothing(fsm.request(6, 40ms, start + 60ms)));  // what is left of it
+    BOOST_TEST(fsm.time_passed(start + 100ms).launch);
+    BOOST_TEST((sent(fsm.launched(start + 100ms)) == tickets{4}));
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_when_such_a_pause_begins_fails_too)
+{
+    machine fsm = busy(1, rules());
+    fsm.exited(errc::exited, start);
+    fsm.launched(start);
+    fsm.request(2, 99ms, start);
+    fsm.request(3, 100ms, start);
+    fsm.request(4, 99ms, start);
+    const worker_step step = fsm.exited(errc::exited, start);
+    BOOST_REQUIRE(step.complete.size() == 3U);
+    BOOST_TEST((step.complete[0].which == 1U && step.complete[0].error == errc::exited));
+    BOOST_TEST((step.complete[1].which == 2U && step.complete[1].error == errc::not_started));
+    BOOST_TEST((step.complete[2].which == 4U && step.complete[2].error == errc::not_started));
+    BOOST_TEST((fsm.next_wake() == start + 100ms));
+    fsm.time_passed(start + 100ms);
+    BOOST_TEST((sent(fsm.launched(start + 100ms)) == tickets{3}));
+}
+
+BOOST_AUTO_TEST_CASE(what_crashes_before_such_a_pause_is_not_sent_once_more)
+{
+    machine fsm = crashed_twice(rules());
+    fsm.request(3, 199ms, start);
+    fsm.time_passed(start + 100ms);
+    fsm.launched(start + 100ms);
+    const worker_step step = fsm.exited(errc::signalled, start + 100ms);  // a pause of 200 ms
+    BOOST_TEST((completed(step, errc::signalled) == tickets{3}));
+    BOOST_TEST(step.wait_again.empty());
+    BOOST_TEST(!fsm.next_wake());
+}
+
+BOOST_AUTO_TEST_CASE(what_another_that_is_overdue_leaves_behind_does_not_wait_either)
+{
+    machine fsm = crashed_twice(rules(3));
+    fsm.request(3, std::nullopt, start);
+    fsm.time_passed(start + 100ms);
+    fsm.launched(start + 100ms);
+    fsm.request(4, 10ms, start + 100ms);
+    BOOST_TEST((sent(fsm.request(5, 50ms, start + 100ms)) == tickets{5}));
+    const worker_step step = fsm.time_passed(start + 110ms);  // 190 ms are left of 200
+    BOOST_REQUIRE(step.complete.size() == 2U);
+    BOOST_TEST((step.complete[0].which == 4U && step.complete[0].error == errc::timed_out));
+    BOOST_TEST((step.complete[1].which == 5U && step.complete[1].error == errc::not_started));
+    BOOST_TEST((step.wait_again == tickets{3}));
+    BOOST_TEST(fsm.failures() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_worker_that_crashes_at_each_request_keeps_none_for_longer_than_twice_its_timeout)
+{
+    machine::rules by = rules();
+    by.longest_pause = 5s;
+    machine fsm(by);
+    auto now = start;
+    int refused = 0;
+    for (std::uint64_t which = 1; which <= 100; ++which) {
+        const auto asked = now;
+        worker_step step = fsm.request(which, 1s, now);
+        while (step.complete.empty()) {
+            if (step.launch) {
+                fsm.launched(now);
+                step = fsm.exited(errc::exited, now);
+            } else {
+                BOOST_REQUIRE(fsm.next_wake().has_value());
+                now = *fsm.next_wake();
+                step = fsm.time_passed(now);
+            }
+        }
+        BOOST_TEST((now - asked <= 2s));
+        refused += step.complete[0].error == errc::not_started;
+        now += 10ms;
+    }
+    BOOST_TEST(refused > 80);
 }
 
 BOOST_AUTO_TEST_CASE(a_child_that_ends_when_it_has_nothing_to_do_is_replaced_when_it_is_needed)
@@ -440,6 +542,8 @@ BOOST_AUTO_TEST_CASE(a_busy_program_is_tried_again_for_a_while)
     // The next request has a window of its own.
     BOOST_TEST(fsm.request(2, std::nullopt, now).launch);
     BOOST_TEST(is_nothing(fsm.launch_failed(errc::busy, now)));
+    // Who has less time than its pause waits for it.
+    BOOST_TEST(is_nothing(fsm.request(3, 1ms, now)));
 }
 
 // --- Cancellation
@@ -506,10 +610,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_request_does_not_fail_once_more)
 
 BOOST_AUTO_TEST_CASE(a_request_in_a_pause_can_be_cancelled)
 {
-    machine fsm = busy(1, rules());
-    fsm.exited(errc::exited, start);
-    fsm.launched(start);
-    fsm.exited(errc::exited, start);
+    machine fsm = crashed_twice(rules());
     fsm.request(2, 1s, start);
     BOOST_TEST((completed(fsm.cancel(2, start), errc::cancelled) == tickets{2}));
     BOOST_TEST(!fsm.next_wake());

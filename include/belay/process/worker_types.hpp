@@ -47,7 +47,8 @@ struct worker_options {
 
     /// When it has failed, a fresh one is started at once; if that fails before it has given an answer, the
     /// next one this long after its start, then twice as long, up to `longest_pause`. To be overdue is to
-    /// fail, so where requests have much time, a program that hangs is replaced without a pause.
+    /// fail, so where requests have much time, a program that hangs is replaced without a pause. A request
+    /// with less time than what is left of a pause fails at once.
     std::chrono::milliseconds first_pause{100};
     std::chrono::milliseconds longest_pause{5000};
 };
@@ -65,11 +66,12 @@ struct worker_reply {
     /// Empty if the answer has none.
     std::string result;
 
-    /// With `errc::exited` and `errc::signalled`: how the program ended.
+    /// With `errc::exited` and `errc::signalled`: how the program ended. With `errc::not_started`: how the
+    /// last one did, if it ended by itself.
     exit_status status;
 
     /// With an error: what the program wrote to stderr after its last answer, its first `limits::err`
-    /// bytes.
+    /// bytes. With `errc::not_started`: the last program.
     std::string err;
 
     /// With an error, for people: what went wrong, and where a line was wrong, a piece of it.

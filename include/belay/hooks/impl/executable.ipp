@@ -163,7 +163,9 @@ inline diagnosis worker_failure(const error_code& error, const process::worker_r
     case errc::not_json: return said("Command hook returned invalid JSON", details);
     case errc::not_utf8: return said("Command hook output is not valid UTF-8", details);
     case errc::invalid_answer: return said("Command hook returned an invalid answer", details);
-    case errc::output_too_large: return said(run_failure(error, {}, timeout).message, details);
+    case errc::not_started: return said("Command hook was not started", details);
+    case errc::output_too_large:
+    case errc::timed_out: return said(run_failure(error, {}, timeout).message, details);
     default: return said(run_failure(error, reply.detail, timeout).message, "");
     }
 }

@@ -66,6 +66,11 @@ public:
     /// From here on it goes its way alone: it is asked to leave, or made to.
     BELAY_DECL void let_go(bool politely);
 
+    /// The beginning of a line that it has written, and no more yet.
+    std::string_view unfinished_line() const noexcept { return line_; }
+
+    bool has_closed_out() const noexcept { return !out_.is_open(); }
+
     /// What it has written to stderr since it was last forgotten.
     BELAY_DECL const std::string& err();
     void forget_err() noexcept { err_.clear(); }

@@ -56,7 +56,8 @@ struct worker_step {
 
 /// The requests to one worker. The facts that it keeps in order: a request completes exactly once; it is
 /// sent at most twice; what is sent a second time is sent alone, so that what fails then has failed by
-/// itself; an answer is taken only from the child that was asked.
+/// itself; an answer is taken only from the child that was asked; a pause after failures is waited for
+/// only by who has as much time.
 ///
 /// A step lasts until the next event: it is the machine's, so that none costs an allocation.
 class worker_fsm {
@@ -107,6 +108,12 @@ public:
     /// When `time_passed` has to be called.
     BELAY_DECL std::optional<time_point> next_wake() const;
 
+    /// Of children, since the last answer.
+    unsigned failures() const noexcept { return failures_; }
+
+    /// After them no child is started before this.
+    time_point not_before() const noexcept { return not_before_; }
+
     /// Whether the child has this request and has not answered it.
     BELAY_DECL bool is_in_flight(std::uint64_t id) const noexcept;
 
@@ -130,6 +137,8 @@ private:
     template <class HasFailed>
     void take_back(error_code why, HasFailed has_failed);
     BELAY_DECL void count_failure();
+    BELAY_DECL bool waits_for_start(const request_state& one, time_point now) const noexcept;
+    BELAY_DECL void fail_who_does_not_wait(time_point now);
     BELAY_DECL bool has_room_for(const request_state& one) const noexcept;
     bool is_spent() const noexcept { return sent_ >= rules_.recycle_after; }
 

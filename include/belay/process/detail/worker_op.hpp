@@ -48,7 +48,7 @@ public:
     BELAY_DECL void on_line(std::string_view line);
     BELAY_DECL void on_long_line(std::string_view beginning);
     BELAY_DECL void on_hang_up();
-    BELAY_DECL void on_exit(exit_status status);
+    BELAY_DECL void on_exit(exit_status status, bool was_made_to);
     BELAY_DECL void on_alarm();
 
     /// Lines that come at once: the requests that they answer are completed at their end, one after the
@@ -74,6 +74,7 @@ private:
         std::optional<std::chrono::milliseconds> timeout;
         turn_listener turn;
         clock::time_point started;
+        bool pays_for_start = false;
     };
     struct completion {
         worker_handler::function call;
@@ -95,7 +96,10 @@ private:
     BELAY_DECL void go_on();
     BELAY_DECL void forget_lines() noexcept;
     BELAY_DECL void write();
+    BELAY_DECL void hung_up();
     BELAY_DECL void forget_evidence() noexcept;
+    BELAY_DECL std::string why_late() const;
+    BELAY_DECL std::string why_not_started(clock::time_point now) const;
     BELAY_DECL void misbehaved(errc why, std::string detail);
     BELAY_DECL void complete(const worker_step::completion& what, clock::time_point now);
     BELAY_DECL void post(completion what);
@@ -118,8 +122,10 @@ private:
     std::vector<completion> ready_;  // at the end of the lines
     std::size_t completed_ = 0;      // of them
 
-    std::string result_;     // for the request that is completed next, if it succeeds
-    worker_reply evidence_;  // for those that fail
+    std::string result_;         // for the request that is completed next, if it succeeds
+    worker_reply evidence_;      // for those that fail
+    worker_reply last_failure_;  // of a child
+    std::uint64_t answers_ = 0;  // of this child
 };
 
 }  // namespace belay::process::detail

@@ -120,7 +120,9 @@ BELAY_DECL void worker_child::obey(ending_step step)
         exit_.release();
         const exit_status status = child_.reap();
         grace_.cancel();
-        if (const auto owner = std::exchange(owner_, nullptr)) owner->on_exit(status);
+        // What is reaped without a signal has ended by itself.
+        if (const auto owner = std::exchange(owner_, nullptr))
+            owner->on_exit(status, step.signal != group_signal::none);
         close(in_);
         close(out_);
         close(error_);

@@ -127,8 +127,9 @@ BELAY_DECL const worker_step& worker_fsm::exited(error_code how, time_point now)
 {
     step_.clear();
     state_ = state::none;
-    take_back(how, [](const request_state& one) { return one.again; });
     count_failure();
+    take_back(how,
+              [&](const request_state& one) { return one.again || !waits_for_start(one, now); });
     go_on(now, now);
     return step_;
 }
@@ -140,8 +141,8 @@ BELAY_DECL const worker_step& worker_fsm::time_passed(time_point now)
     if (std::ranges::any_of(in_flight_, is_late)) {
         step_.end = worker_end::terminate;
         state_ = state::none;
-        take_back(errc::timed_out, is_late);
         count_failure();
+        take_back(errc::timed_out, is_late);
     } else if (idle_since_ && rules_.idle_timeout &&
                belay::detail::time_after(*idle_since_, *rules_.idle_timeout) <= now) {
         step_.end = worker_end::retire;
@@ -176,6 +177,7 @@ BELAY_DECL void worker_fsm::go_on(time_point now, time_point turn)
         step_.end = worker_end::retire;
         state_ = state::none;
     }
+    if (state_ == state::none) fail_who_does_not_wait(now);
     if (state_ == state::none && !waiting_.empty() && not_before_ <= now) {
         state_ = state::launching;
         launch_started_ = now;
@@ -227,6 +229,23 @@ BELAY_DECL void worker_fsm::count_failure()
     milliseconds pause = failures_ > 1 ? rules_.first_pause : milliseconds::zero();
     for (unsigned i = 2; i < failures_ && pause < rules_.longest_pause; ++i) pause *= 2;
     not_before_ = belay::detail::time_after(launch_started_, std::min(pause, rules_.longest_pause));
+}
+
+/// A pause after failures may be longer than the request's own time. That for a busy program is not.
+BELAY_DECL bool worker_fsm::waits_for_start(const request_state& one, time_point now) const noexcept
+{
+    return busy_since_ || !one.timeout ||
+           not_before_ <= belay::detail::time_after(now, *one.timeout);
+}
+
+BELAY_DECL void worker_fsm::fail_who_does_not_wait(time_point now)
+{
+    std::erase_if(waiting_, [&](const request_state& one) {
+        if (waits_for_start(one, now)) return false;
+        std::erase(step_.wait_again, one.which);
+        step_.complete.push_back({one.which, errc::not_started});
+        return true;
+    });
 }
 
 BELAY_DECL bool worker_fsm::has_room_for(const request_state& one) const noexcept

@@ -16,6 +16,12 @@
 
 namespace belay::process::detail {
 
+/// Its pipes are asked in this order, since the end of its stdout is mostly seen first.
+inline std::string way_of_hanging_up(const worker_child& child)
+{
+    return child.has_closed_out() ? "closed its stdout" : "closed its stdin";
+}
+
 /// Calls its worker at a time. Kept alive by its own wait.
 class worker_alarm : public std::enable_shared_from_this<worker_alarm> {
 public:
@@ -128,6 +134,7 @@ BELAY_DECL void worker_op::on_line(std::string_view line)
                               " bytes; at most " + std::to_string(options_.limits.out) +
                               " are allowed");
     child_->forget_err();
+    ++answers_;
     result_ = answer->value;
     obey(fsm_.answered(answer->id, lines_began_), lines_began_);
 }
@@ -141,16 +148,27 @@ BELAY_DECL void worker_op::on_long_line(std::string_view beginning)
 
 BELAY_DECL void worker_op::on_hang_up()
 {
-    const clock::time_point now = time_.now();
-    obey(fsm_.hung_up(now), now);
+    hung_up();
     go_on();
 }
 
-BELAY_DECL void worker_op::on_exit(exit_status status)
+BELAY_DECL void worker_op::hung_up()
+{
+    forget_evidence();
+    evidence_.err = child_->err();
+    evidence_.detail = "the worker " + way_of_hanging_up(*child_);
+    last_failure_ = evidence_;
+    const clock::time_point now = time_.now();
+    obey(fsm_.hung_up(now), now);
+}
+
+BELAY_DECL void worker_op::on_exit(exit_status status, bool was_made_to)
 {
     forget_evidence();
     evidence_.status = status;
-    evidence_.err = std::exchange(child_, nullptr)->err();
+    evidence_.err = child_->err();
+    const std::string before = was_made_to ? way_of_hanging_up(*child_) + " and " : "";
+    child_ = nullptr;
     errc code = errc::status_lost;
     std::string how = "ended, and its status was taken by something else,";
     if (const auto number = status.code()) {
@@ -160,7 +178,8 @@ BELAY_DECL void worker_op::on_exit(exit_status status)
         code = errc::signalled;
         how = "was ended by signal " + std::to_string(*signal);
     }
-    evidence_.detail = "the worker " + how + " before it had answered";
+    evidence_.detail = "the worker " + before + how + " before it had answered";
+    last_failure_ = evidence_;
     const clock::time_point now = time_.now();
     obey(fsm_.exited(code, now), now);
     go_on();
@@ -169,9 +188,17 @@ BELAY_DECL void worker_op::on_exit(exit_status status)
 BELAY_DECL void worker_op::on_alarm()
 {
     forget_evidence();
-    if (child_) evidence_.err = child_->err();
+    if (child_) {
+        evidence_.err = child_->err();
+        evidence_.detail = why_late();
+    }
     const clock::time_point now = time_.now();
-    obey(fsm_.time_passed(now), now);
+    const worker_step& step = fsm_.time_passed(now);
+    if (step.end == worker_end::terminate) {
+        last_failure_ = evidence_;
+        last_failure_.detail += " in time";
+    }
+    obey(step, now);
     go_on();
 }
 
@@ -239,6 +266,7 @@ BELAY_DECL void worker_op::tell_turn(ticket which, bool has_turn)
 BELAY_DECL void worker_op::obey(const worker_step& first, clock::time_point now)
 {
     const worker_step* step = &first;
+    bool started = false;
     for (;; now = time_.now()) {
         if (step->end == worker_end::hang_up)
             child_->hang_up();
@@ -248,8 +276,10 @@ BELAY_DECL void worker_op::obey(const worker_step& first, clock::time_point now)
         for (const ticket one : step->wait_again) tell_turn(one, false);
         if (!step->launch) break;
         step = &launch();
+        started = true;
     }
     for (const auto& one : step->send) {
+        at(one.which).pays_for_start = started;
         tell_turn(one.which, true);
         child_->queue(one.id, at(one.which).event);
     }
@@ -285,6 +315,7 @@ BELAY_DECL const worker_step& worker_op::launch()
     if (const error_code error = next->adopt(std::move(started), pipes, shared_from_this()))
         return fail_watching(error);
     child_ = next.get();
+    answers_ = 0;
     child_->watch();
     return fsm_.launched(time_.now());
 }
@@ -316,10 +347,7 @@ BELAY_DECL void worker_op::go_on()
 
 BELAY_DECL void worker_op::write()
 {
-    while (child_ && !child_->flush()) {
-        const clock::time_point now = time_.now();
-        obey(fsm_.hung_up(now), now);
-    }
+    while (child_ && !child_->flush()) hung_up();
 }
 
 BELAY_DECL void worker_op::forget_evidence() noexcept
@@ -330,11 +358,31 @@ BELAY_DECL void worker_op::forget_evidence() noexcept
     evidence_.cause = {};
 }
 
+/// What its child has done instead of answering. How long it had for that is to follow.
+BELAY_DECL std::string worker_op::why_late() const
+{
+    if (child_->has_closed_out()) return "the worker closed its stdout and did not exit";
+    if (const auto line = child_->unfinished_line(); !line.empty())
+        return "the worker wrote only " + quotation(line) +
+               " (is a line break missing, or a flush?)";
+    if (answers_ == 0) return "the worker wrote nothing (is its output flushed?)";
+    return "the worker, which has answered " + std::to_string(answers_) +
+           (answers_ == 1 ? " request" : " requests") + ", gave no answer";
+}
+
+BELAY_DECL std::string worker_op::why_not_started(clock::time_point now) const
+{
+    const auto pause = std::chrono::ceil<std::chrono::milliseconds>(fsm_.not_before() - now);
+    return last_failure_.detail + "; it has failed " + std::to_string(fsm_.failures()) +
+           " times in a row, and is not started again for " + std::to_string(pause.count()) + " ms";
+}
+
 BELAY_DECL void worker_op::misbehaved(errc why, std::string detail)
 {
     forget_evidence();
     evidence_.err = child_->err();
     evidence_.detail = std::move(detail);
+    last_failure_ = evidence_;
     const clock::time_point now = time_.now();
     obey(fsm_.misbehaved(why, now), now);
     go_on();
@@ -345,13 +393,17 @@ BELAY_DECL void worker_op::complete(const worker_step::completion& what, clock::
     pending_request& request = at(what.which);
     completion done{std::move(request.handler.call), what.error, {}};
     worker_reply& reply = done.reply;
-    if (what.error)
-        reply = evidence_;
-    else
+    if (!what.error) {
         reply.result.swap(result_);
+    } else if (what.error == errc::not_started) {
+        reply = last_failure_;
+        reply.detail = why_not_started(now);
+    } else {
+        reply = evidence_;
+    }
     if (what.error == errc::timed_out)
-        reply.detail =
-            "the worker gave no answer within " + std::to_string(request.timeout->count()) + " ms";
+        reply.detail += " within " + std::to_string(request.timeout->count()) + " ms" +
+                        (request.pays_for_start ? ", its start included" : "");
     reply.duration = now - request.started;
     const auto elsewhere = std::move(request.handler.elsewhere);
     forget(what.which);
