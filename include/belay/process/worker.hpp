@@ -32,9 +32,9 @@ namespace detail {
 
 class worker_op;
 
-BELAY_DECL void start_request(const std::shared_ptr<worker_op>& to, std::string event,
-                              std::optional<std::chrono::milliseconds> timeout, turn_listener turn,
-                              worker_handler handler);
+BELAY_DECL void start_request(const std::shared_ptr<worker_op>& to, std::string&& event,
+                              std::optional<std::chrono::milliseconds> timeout,
+                              turn_listener&& turn, worker_handler&& handler);
 
 }  // namespace detail
 

@@ -40,8 +40,8 @@ public:
     worker_op(const worker_op&) = delete;
     worker_op& operator=(const worker_op&) = delete;
 
-    BELAY_DECL void request(std::string event, std::optional<std::chrono::milliseconds> timeout,
-                            turn_listener turn, worker_handler handler);
+    BELAY_DECL void request(std::string&& event, std::optional<std::chrono::milliseconds> timeout,
+                            turn_listener&& turn, worker_handler&& handler);
     BELAY_DECL void shut_down();
 
     // What the child tells, and the alarm.
@@ -120,9 +120,9 @@ private:
     clock::time_point lines_began_{};
     bool write_is_posted_ = false;
     std::vector<completion> ready_;  // at the end of the lines
-    std::size_t completed_ = 0;      // of them
+    std::vector<completion> spare_;  // empty: room for the next ones
 
-    std::string result_;         // for the request that is completed next, if it succeeds
+    std::string_view result_;    // of the line that is told, for the request that it answers
     worker_reply evidence_;      // for those that fail
     worker_reply last_failure_;  // of a child
     std::uint64_t answers_ = 0;  // of this child

@@ -107,22 +107,24 @@ private:
 BELAY_DECL void append_envelope(std::string& to, std::uint64_t id, std::string_view member,
                                 std::string_view value)
 {
-    constexpr std::string_view before_id = "{\"id\":";
-    char digits[20];  // as many as the greatest id has
-    const char* const end = std::to_chars(digits, digits + sizeof digits, id).ptr;
-    to += before_id;
-    to.append(digits, static_cast<std::size_t>(end - digits));
+    char
+        before[64];  // appended at once; the greatest id has 20 digits, and the member a short name
+    char* end = before;
+    const auto add = [&end](std::string_view part) { end = std::ranges::copy(part, end).out; };
+    add("{\"id\":");
+    end = std::to_chars(end, before + sizeof before, id).ptr;
     if (!value.empty()) {
-        to += ",\"";
-        to += member;
-        to += "\":";
-        const std::size_t begin = to.size();
-        to += value;
-        for (const char line_end : {'\r', '\n'})
-            for (auto at = to.find(line_end, begin); at != to.npos; at = to.find(line_end, at + 1))
-                to[at] = ' ';
+        add(",\"");
+        add(member);
+        add("\":");
     }
-    to += "}\n";
+    to.append(before, static_cast<std::size_t>(end - before));
+    const std::size_t begin = to.size();
+    to += value;
+    for (const char line_end : {'\r', '\n'})
+        for (auto at = to.find(line_end, begin); at != to.npos; at = to.find(line_end, at + 1))
+            to[at] = ' ';
+    to.append("}\n", 2);
 }
 
 BELAY_DECL checked<envelope> read_envelope(std::string_view line, std::string_view member)

@@ -23,9 +23,9 @@ BELAY_DECL void worker::shut_down()
 
 namespace detail {
 
-BELAY_DECL void start_request(const std::shared_ptr<worker_op>& to, std::string event,
-                              std::optional<std::chrono::milliseconds> timeout, turn_listener turn,
-                              worker_handler handler)
+BELAY_DECL void start_request(const std::shared_ptr<worker_op>& to, std::string&& event,
+                              std::optional<std::chrono::milliseconds> timeout,
+                              turn_listener&& turn, worker_handler&& handler)
 {
     to->request(std::move(event), timeout, std::move(turn), std::move(handler));
 }

@@ -184,12 +184,11 @@ BELAY_DECL void worker_fsm::go_on(time_point now, time_point turn)
         step_.launch = true;
     }
     while (state_ == state::running && !waiting_.empty() && has_room_for(waiting_.front())) {
-        request_state one = std::move(waiting_.front());
+        request_state& one = in_flight_.emplace_back(waiting_.front());
         waiting_.pop_front();
         one.id = ++sent_;
         if (one.timeout) one.deadline = belay::detail::time_after(turn, *one.timeout);
         step_.send.push_back({one.which, one.id});
-        in_flight_.push_back(std::move(one));
     }
     const bool idle = state_ == state::running && in_flight_.empty();
     if (!idle)

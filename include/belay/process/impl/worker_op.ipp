@@ -79,9 +79,9 @@ BELAY_DECL worker_op::worker_op(boost::asio::any_io_executor executor, worker_op
             options_.longest_pause, options_.grace})
 {}
 
-BELAY_DECL void worker_op::request(std::string event,
+BELAY_DECL void worker_op::request(std::string&& event,
                                    std::optional<std::chrono::milliseconds> timeout,
-                                   turn_listener turn, worker_handler handler)
+                                   turn_listener&& turn, worker_handler&& handler)
 {
     if (is_dead_) return;
     auto slot = boost::asio::get_associated_cancellation_slot(handler.call);
@@ -205,18 +205,23 @@ BELAY_DECL void worker_op::on_alarm()
 BELAY_DECL void worker_op::end_lines()
 {
     write();  // before those who hear of a completion take their time
+    std::vector<completion> now = std::move(spare_);
+    std::size_t called = 0;
     try {
-        while (completed_ < ready_.size()) {
-            completion next = std::move(ready_[completed_++]);
-            next();
+        while (!ready_.empty()) {
+            now.swap(ready_);
+            for (called = 0; called < now.size();) now[called++]();
+            now.clear();
         }
     } catch (...) {
         // The others are not to suffer from it.
-        while (completed_ < ready_.size()) post(std::move(ready_[completed_++]));
+        for (; called < now.size(); ++called) post(std::move(now[called]));
+        for (completion& one : ready_) post(std::move(one));
         forget_lines();
         go_on();
         throw;
     }
+    spare_ = std::move(now);
     forget_lines();
     write();
     set_alarm();
@@ -225,7 +230,6 @@ BELAY_DECL void worker_op::end_lines()
 BELAY_DECL void worker_op::forget_lines() noexcept
 {
     ready_.clear();
-    completed_ = 0;
     in_lines_ = false;
 }
 
@@ -391,10 +395,10 @@ BELAY_DECL void worker_op::misbehaved(errc why, std::string detail)
 BELAY_DECL void worker_op::complete(const worker_step::completion& what, clock::time_point now)
 {
     pending_request& request = at(what.which);
-    completion done{std::move(request.handler.call), what.error, {}};
-    worker_reply& reply = done.reply;
+    ready_.push_back({std::move(request.handler.call), what.error, {}});
+    worker_reply& reply = ready_.back().reply;
     if (!what.error) {
-        reply.result.swap(result_);
+        reply.result = result_;
     } else if (what.error == errc::not_started) {
         reply = last_failure_;
         reply.detail = why_not_started(now);
@@ -407,10 +411,11 @@ BELAY_DECL void worker_op::complete(const worker_step::completion& what, clock::
     reply.duration = now - request.started;
     const auto elsewhere = std::move(request.handler.elsewhere);
     forget(what.which);
+    if (in_lines_ && !elsewhere) return;
+    completion done = std::move(ready_.back());
+    ready_.pop_back();
     if (elsewhere)
         boost::asio::post(executor_, boost::asio::bind_executor(elsewhere, std::move(done)));
-    else if (in_lines_)
-        ready_.push_back(std::move(done));
     else
         post(std::move(done));
 }
