@@ -1,16 +1,21 @@
 // An executable hook that takes 50 ms: reads its stdin to the end, waits, and observes.
 
-#include <ctime>
-#include <unistd.h>
+#include "bare.hpp"
 
-int main()
+namespace {
+
+struct seconds_and_nanoseconds {
+    long seconds;
+    long nanoseconds;
+};
+
+bool run()
 {
-    char buffer[4096];
-    while (::read(0, buffer, sizeof buffer) > 0) {
+    read_all();
+    seconds_and_nanoseconds left{0, 50'000'000};
+    while (system_call(number_of_nanosleep, reinterpret_cast<long>(&left), &left, 0) != 0) {
     }
-    std::timespec left{0, 50'000'000};
-    while (::nanosleep(&left, &left) != 0) {
-    }
-    constexpr char answer[] = "{\"power\":\"observe\"}";
-    return ::write(1, answer, sizeof answer - 1) == sizeof answer - 1 ? 0 : 1;
+    return observe();
 }
+
+}  // namespace
