@@ -1,5 +1,6 @@
 // What a batch of tool calls costs: four functions and a worker before each call, the permission check
 // and the tool; what it needs of memory beyond its results; and whether chains overlap up to their limit.
+// Beside Node, both hosts and their workers share one core (`bench::on_one_core`).
 
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/registry.hpp>
@@ -161,6 +162,7 @@ hooks::tool_host obliging(std::size_t chains_at_once)
 void run_batches(benchmark::State& state, std::size_t calls, bool with_worker)
 {
     try {
+        const bench::on_one_core here;
         agent one;
         one.add_functions(4);
         if (with_worker) one.add_worker();
@@ -265,8 +267,8 @@ void run_slow_hook(benchmark::State& state, kind what, std::size_t limit)
 int main(int argc, char** argv)
 {
     bench::program program(argc, argv);
-    bench::script node("node", "batch.mjs");
-    bench::script overlapping("node", "batch_overlapping.mjs");
+    bench::script node("node", "batch.mjs", bench::script::cores::one);
+    bench::script overlapping("node", "batch_overlapping.mjs", bench::script::cores::one);
 
     std::vector<std::size_t> sizes{1'000, 10'000};
     if (!program.quick()) sizes.push_back(100'000);

@@ -44,6 +44,8 @@
 #include <fcntl.h>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <sched.h>
 #include <spawn.h>
 #include <sstream>
 #include <stdexcept>
@@ -81,6 +83,29 @@ inline std::string path_of(std::string_view program)
     return BELAY_BENCH_PROGRAMS "/" + std::string(program);
 }
 
+/// While it lives, this process is on one core, and what it starts then stays there. For questions about
+/// processes that wake each other all the time: else the scheduler puts them on one core or on two, for as long
+/// as they live, and the way from core to core can cost ten times as much as all that is asked for.
+class on_one_core {
+public:
+    on_one_core()
+    {
+        cpu_set_t one;
+        bool done = ::sched_getaffinity(0, sizeof before_, &before_) == 0;
+        CPU_ZERO(&one);
+        for (std::size_t core = 0; done && CPU_COUNT(&one) == 0; ++core)
+            if (CPU_ISSET(core, &before_)) CPU_SET(core, &one);
+        done = done && ::sched_setaffinity(0, sizeof one, &one) == 0;
+        if (!done) throw std::runtime_error("cannot stay on one core");
+    }
+    on_one_core(const on_one_core&) = delete;
+    on_one_core& operator=(const on_one_core&) = delete;
+    ~on_one_core() { ::sched_setaffinity(0, sizeof before_, &before_); }
+
+private:
+    cpu_set_t before_;
+};
+
 /// A peer in another language: a script in bench/, started once, and asked through a pipe. For the line
 /// "run EVENTS PARAMETERS" it answers a line with the nanoseconds that these events took, after
 /// which it may say more: "81234 cpu=1500 ..." are counters, each of them for all EVENTS together. Its
@@ -92,8 +117,10 @@ public:
         std::vector<std::pair<std::string, double>> counters;
     };
 
-    script(std::string interpreter, std::string file)
-        : interpreter_(std::move(interpreter)), file_(std::move(file))
+    enum class cores { all, one };
+
+    script(std::string interpreter, std::string file, cores has = cores::all)
+        : interpreter_(std::move(interpreter)), file_(std::move(file)), has_(has)
     {}
     script(const script&) = delete;
     script& operator=(const script&) = delete;
@@ -147,6 +174,8 @@ private:
 
     void start()
     {
+        std::optional<on_one_core> here;
+        if (has_ == cores::one) here.emplace();
         int in[2], out[2];
         if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
             throw std::runtime_error("no pipe for " + file_);
@@ -173,6 +202,7 @@ private:
 
     std::string interpreter_;
     std::string file_;
+    cores has_;
     pid_t child_ = -1;
     std::FILE* to_ = nullptr;
     std::FILE* from_ = nullptr;

@@ -1,10 +1,7 @@
 // What does one request to a worker cost beside the least that two processes can do for each other: a byte
 // there and a byte back, through pipes, each blocking in read? One at a time, and 64 in flight, where what
 // comes together is written together. The event is a pre_tool_use event of some 200 bytes.
-//
-// All processes, Node and its worker, too, share one core. Else the scheduler puts each pair of them on the
-// same core or on two, for as long as they live, and the way from core to core can cost ten times as much
-// as all that is asked for here.
+// All processes, Node and its worker, too, share one core (`bench::on_one_core`).
 
 #include <belay/hooks/protocol/vera.hpp>
 #include <belay/hooks/tool_events.hpp>
@@ -24,7 +21,6 @@
 #include <fcntl.h>
 #include <functional>
 #include <memory>
-#include <sched.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -42,17 +38,6 @@ namespace process = belay::process;
 
 const std::string program_of_the_worker = bench::path_of("worker");
 constexpr std::chrono::seconds timeout{30};
-
-/// Puts this process, and all that it will start, on one core.
-void stay_on_one_core()
-{
-    cpu_set_t cores;
-    bool done = ::sched_getaffinity(0, sizeof cores, &cores) == 0;
-    for (int core = CPU_SETSIZE; done && core-- > 0 && CPU_COUNT(&cores) > 1;)
-        CPU_CLR(core, &cores);
-    done = done && ::sched_setaffinity(0, sizeof cores, &cores) == 0;
-    if (!done) throw std::runtime_error("not on one core");
-}
 
 /// A process that sends each byte back.
 class echo {
@@ -234,7 +219,7 @@ auto measured(std::int64_t events, Make make, Ask ask)
 
 int main(int argc, char** argv)
 {
-    stay_on_one_core();
+    const bench::on_one_core here;
     bench::program program(argc, argv);
     bench::script node("node", "worker.mjs");
 
