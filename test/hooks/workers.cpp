@@ -293,7 +293,8 @@ BOOST_AUTO_TEST_CASE(what_goes_wrong_is_said_in_the_documents_words_and_then_wha
         {"large", errc::output_too_large,
          "Command hook output exceeded its byte bound: the worker's result has 65602 bytes; at "
          "most 65536 are allowed"},
-        {"nothing", errc::not_json, "Command hook returned invalid JSON"},
+        {"nothing", errc::not_json,
+         "Command hook returned invalid JSON: the worker's answer has no \"result\""},
     };
     for (const auto& one : cases) {
         const auto why = failed(one.command);

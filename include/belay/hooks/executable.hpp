@@ -113,9 +113,10 @@ struct executable_options {
 
 namespace detail {
 
-// Gets the report of a program that ended by itself and within its bounds, or what went wrong. An answer
+// Gets the report of a program that ended by itself and within its bounds, or why there is none. An answer
 // of a worker is reported as that of a program that printed it and exited with 0.
-using run_completion = belay::detail::unique_function<void(checked<process::exit_report>)>;
+using run_completion =
+    belay::detail::unique_function<void(const diagnosis* why, const process::exit_report& report)>;
 
 // A program that serves the events of one hook.
 class hook_program {
@@ -129,6 +130,9 @@ public:
     // this alive: a worker ends with it. `turn` is told, until then, also that it has to be waited for.
     BELAY_DECL void run(boost::asio::any_io_executor executor, boost::asio::cancellation_slot slot,
                         std::string input, process::turn_listener turn, run_completion done);
+
+    // What a protocol says against an answer, and what it cannot know: that a worker gave none.
+    BELAY_DECL diagnosis explained(diagnosis why, const process::exit_report& report) const;
 
     // Whether a worker that has no events lives on, as it does unless this is told. The next event starts a
     // fresh one.
@@ -224,8 +228,9 @@ public:
         auto turn = [to = &call->answer](bool has_turn) {
             has_turn ? void(to->begin()) : to->await_turn();
         };
-        auto ended = [call = std::move(call)](checked<process::exit_report> report) {
-            call->end(std::move(report));
+        auto ended = [call = std::move(call)](const diagnosis* why,
+                                              const process::exit_report& report) {
+            call->end(why, report);
         };
         program_->run(std::move(executor), slot, *std::move(input), std::move(turn),
                       std::move(ended));
@@ -237,14 +242,15 @@ private:
             : program(std::move(by)), event(about), answer(std::move(owed))
         {}
 
-        void end(checked<process::exit_report> report)
+        void end(const diagnosis* why, const process::exit_report& report)
         {
-            if (!report) return answer.fail(report.error().code, report.error().message);
+            if (why) return answer.fail(why->code, why->message);
             try {
                 const protocol_for<E>& spoke = *program->what.speaks;
-                auto said = spoke.answer(event, program->what.configured, *report);
-                said ? answer(*std::move(said))
-                     : answer.fail(said.error().code, said.error().message);
+                auto said = spoke.answer(event, program->what.configured, report);
+                if (said) return answer(*std::move(said));
+                const auto fault = program->explained(said.error(), report);
+                answer.fail(fault.code, fault.message);
             } catch (...) {
                 answer.fail(errc::threw, belay::detail::message_of(std::current_exception()));
             }

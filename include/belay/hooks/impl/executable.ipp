@@ -180,7 +180,8 @@ BELAY_DECL void hook_program::run(boost::asio::any_io_executor executor,
                                   process::turn_listener turn, run_completion done)
 {
     if (input.size() > process::input_limit) {
-        return done(run_failure(errc::input_too_large, {}, what.timeout));
+        const auto why = run_failure(errc::input_too_large, {}, what.timeout);
+        return done(&why, {});
     }
     if (what.mode == run_mode::worker) {
         return ask_worker(slot, std::move(input), std::move(turn), std::move(done));
@@ -200,9 +201,10 @@ BELAY_DECL void hook_program::run_once(boost::asio::any_io_executor executor,
     invocation.limits.out = stdout_limit(what.when);
 
     auto ended = [done = std::move(done), timeout = what.timeout](
-                     error_code ec, process::exit_report report) mutable {
-        if (ec) return done(run_failure(ec, report.detail, timeout));
-        done(std::move(report));
+                     error_code ec, const process::exit_report& report) mutable {
+        if (!ec) return done(nullptr, report);
+        const auto why = run_failure(ec, report.detail, timeout);
+        done(&why, report);
     };
     boost::asio::any_completion_handler<void(error_code, process::exit_report)> handler(
         boost::asio::bind_cancellation_slot(
@@ -244,20 +246,32 @@ BELAY_DECL void hook_program::ask_worker(boost::asio::cancellation_slot slot, st
                      error_code ec, process::worker_reply reply) mutable {
         --asked_;
         end_worker_if_unused();
-        if (ec) return done(worker_failure(ec, reply, timeout));
         process::exit_report report;
+        if (ec) {
+            const auto why = worker_failure(ec, reply, timeout);
+            return done(&why, report);
+        }
         report.started = true;
         report.status = process::exit_status::exited(0);
         report.out = std::move(reply.result);
         report.out_bytes = report.out.size();
         report.duration = reply.duration;
-        done(std::move(report));
+        done(nullptr, report);
     };
     turn(false);
     ++asked_;
     worker_(std::move(input), what.timeout, std::move(turn),
             boost::asio::bind_cancellation_slot(
                 slot, boost::asio::bind_executor(executor_, std::move(ended))));
+}
+
+BELAY_DECL diagnosis hook_program::explained(diagnosis why,
+                                             const process::exit_report& report) const
+{
+    if (what.mode == run_mode::worker && report.out.empty()) {
+        why.message += ": the worker's answer has no \"result\"";
+    }
+    return why;
 }
 
 BELAY_DECL void hook_program::keep_worker(bool kept)
