@@ -608,12 +608,14 @@ BOOST_AUTO_TEST_CASE(a_key_that_means_nothing_is_no_error_but_is_told)
 {
     const auto loaded = config::parse(
         R"({"hooks":[{"phase":"pre_turn","argv":["a"]},
-                     {"phase":"pre_turn","argv":["a"],"timeout":5,"note":"mine"},
+                     {"phase":"pre_turn","argv":["a"],"timeout":5,"note":"mine","matcher":"Bash"},
                      {"phase":"pre_turn","argv":["a"],"modus":"worker","inflight":2,"tool":[]}]})",
         "/home/nobody/.vera", "c.json");
     const std::vector<std::string> told{
         "c.json: hooks[1].timeout means nothing (did you mean timeout_ms?)",
-        "c.json: hooks[1].note means nothing", "c.json: hooks[2].modus means nothing",
+        "c.json: hooks[1].note means nothing",
+        "c.json: hooks[1].matcher means nothing (did you mean tools?)",
+        "c.json: hooks[2].modus means nothing",
         "c.json: hooks[2].inflight means nothing (did you mean in_flight?)",
         "c.json: hooks[2].tool means nothing (did you mean tools?)"};
     BOOST_TEST(loaded.value().warnings() == told, boost::test_tools::per_element());
@@ -644,8 +646,14 @@ BOOST_AUTO_TEST_CASE(a_name_that_no_tool_has_is_told)
         "you mean bash?)"};
     BOOST_TEST(told(claude + R"(["read","Bash"])") == bash, boost::test_tools::per_element());
     BOOST_TEST(told(claude + R"(["bash","Edit","mcp__pg-2.query"])") == nothing);
-    BOOST_TEST(told(vera + R"(["Bash","\u00e9dit"])") == nothing);
-    for (const std::string name : {"mcp__*", "bash|edit", "bash ", "edit,bash", "?", "a\\tb"}) {
+    BOOST_TEST(told(vera + R"(["bash","Edit","\u00e9dit"])") == nothing);
+    for (const std::string name : {"Bash", "BASH"}) {
+        const std::vector<std::string> near{"c.json: hooks[1].tools[0] \"" + name +
+                                            "\": names are exact (did you mean bash?)"};
+        BOOST_TEST(told(vera + "[\"" + name + "\"]") == near, boost::test_tools::per_element());
+    }
+    for (const std::string name : {"mcp__*", "bash|edit", "bash ", "edit,bash", "?", "a\\tb",
+                                   "a\\u0000", "\\u001b[0m", "a\x7F"}) {
         const std::vector<std::string> exact{"c.json: hooks[1].tools[0] \"" + name +
                                              "\": names are exact; no tool is called that"};
         for (const auto& entry : {claude, vera}) {

@@ -54,17 +54,25 @@ inline std::size_t distance(std::string_view from, std::string_view to)
     return row.back();
 }
 
+/// A name without its case and what is between its words.
+inline std::string letters(std::string_view name)
+{
+    std::string plain;
+    for (const char c : name) {
+        if (c == '_' || c == '-' || c == ' ') continue;
+        plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return plain;
+}
+
+inline std::string did_you_mean(std::string_view meant)
+{
+    return " (did you mean " + std::string(meant) + "?)";
+}
+
 BELAY_DECL std::string did_you_mean(std::string_view unknown,
                                     std::span<const std::string_view> names)
 {
-    const auto letters = [](std::string_view name) {
-        std::string plain;
-        for (const char c : name) {
-            if (c == '_' || c == '-' || c == ' ') continue;
-            plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        }
-        return plain;
-    };
     unknown = unknown.substr(0, 32);
     const auto edits = [&](std::string_view name) {
         return std::pair(distance(letters(unknown), letters(name)), distance(unknown, name));
@@ -76,7 +84,7 @@ BELAY_DECL std::string did_you_mean(std::string_view unknown,
     };
     const auto nearest = std::ranges::min_element(names, {}, edits);
     if (nearest == names.end() || !is_near(*nearest)) return "";
-    return " (did you mean " + std::string(*nearest) + "?)";
+    return did_you_mean(*nearest);
 }
 
 inline std::string did_you_mean(std::string_view unknown, const protocol& speaks)
@@ -122,22 +130,31 @@ inline checked<std::vector<std::string>> read_tools(const boost::json::value& fi
 }
 
 // Tells of names that no tool has, so that the hook would never run for them.
-inline void warn_of_other_names(const executable& hook, const std::string& where,
+inline void warn_of_other_names(const executable& hook, const std::string& where, protocols known,
                                 std::vector<std::string>& warnings)
 {
+    const auto is_in_no_name = [](unsigned char c) {
+        return c <= ' ' || c == 0x7F || c == '*' || c == '?' || c == '|' || c == ',';
+    };
     for (std::size_t i = 0; i != hook.tools.size(); ++i) {
         const auto& name = hook.tools[i];
-        const auto said = where + ".tools[" + std::to_string(i) + "] " +
-                          excerpt(boost::json::string(name)) + ": ";
-        if (name.find_first_of(" \t\n\v\f\r*?|,") != std::string::npos) {
-            warnings.push_back(said + "names are exact; no tool is called that");
+        const auto warn = [&](const std::string& why) {
+            warnings.push_back(where + ".tools[" + std::to_string(i) + "] " +
+                               excerpt(boost::json::string(name)) + ": " + why);
+        };
+        if (std::ranges::any_of(name, is_in_no_name)) {
+            warn("names are exact; no tool is called that");
+            continue;
         }
-        const auto known = hook.speaks->tools();
-        const auto own = std::ranges::find(known, std::string_view(name), &tool_name::name);
-        if (own != known.end()) {
-            warnings.push_back(said + "the name of the " + std::string(hook.speaks->name()) +
-                               " protocol, not of the tool (did you mean " +
-                               std::string(own->means) + "?)");
+        for (const auto* one : known) {
+            for (const auto& [own, means] : one->tools()) {
+                if (name == own && one == hook.speaks) {
+                    warn("the name of the " + std::string(one->name()) +
+                         " protocol, not of the tool" + did_you_mean(means));
+                } else if (name != means && letters(name) == letters(means)) {
+                    warn("names are exact" + did_you_mean(means));
+                }
+            }
         }
     }
 }
@@ -234,7 +251,9 @@ BELAY_DECL void warn_of_other_keys(const boost::json::object& entry, const std::
     for (const auto& [key, value] : entry) {
         const std::string name(key.data(), key.size());
         if (std::ranges::find(known, name) != known.end()) continue;
-        warnings.push_back(where + '.' + name + " means nothing" + did_you_mean(name, known));
+        const bool is_tools = name == "matcher" && std::ranges::find(known, "tools") != known.end();
+        warnings.push_back(where + '.' + name + " means nothing" +
+                           (is_tools ? did_you_mean("tools") : did_you_mean(name, known)));
     }
 }
 
@@ -249,7 +268,7 @@ BELAY_DECL checked<hook_list> read_hook_list(const boost::json::object& holder, 
         auto hook = read_hook(item, where, known);
         if (!hook) return hook.error();
         warn_of_other_keys(item.get_object(), where, hook_keys, read.warnings);
-        warn_of_other_names(*hook, where, read.warnings);
+        warn_of_other_names(*hook, where, known, read.warnings);
         read.hooks.push_back(*std::move(hook));
     }
     return read;
