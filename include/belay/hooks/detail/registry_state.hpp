@@ -66,9 +66,10 @@ public:
     BELAY_DECL void opened(const std::shared_ptr<session_state>& one);
     BELAY_DECL std::shared_ptr<session_state> find(std::string_view id) const;
 
-    // Between these calls a worker lives on when it has no events. Released, it is ended as soon as it has
-    // none; while a session is open that does nothing.
-    BELAY_DECL void keep_workers();
+    // Whether a worker lives on when it has no events; else it is ended as soon as it has none.
+    BELAY_DECL void keep_workers(bool kept);
+
+    // No worker is kept any more. While a session is open that does nothing.
     BELAY_DECL void release_workers();
 
     // The same when no observer runs: those that have just been notified may need them.
@@ -105,7 +106,6 @@ private:
     BELAY_DECL std::shared_ptr<hook_set> make_set(const std::vector<shared_hook>& entries);
     BELAY_DECL shared_hook hook_for(executable what, std::string name, origin from);
     BELAY_DECL bool has_open_session() const;
-    BELAY_DECL void keep_workers(bool kept);
     BELAY_DECL checked<void> take_from_file(std::shared_ptr<const config> now);
     BELAY_DECL void look_at_file();
 

@@ -77,13 +77,13 @@ BELAY_DECL hook_id registry::add(detail::shared_hook hook)
 
 BELAY_DECL std::shared_ptr<detail::hook_set> registry::used_now()
 {
-    state_->keep_workers();
+    state_->keep_workers(true);
     return state_->current();
 }
 
 BELAY_DECL void registry::keep_workers()
 {
-    state_->keep_workers();
+    state_->keep_workers(true);
 }
 
 BELAY_DECL void registry::release_workers()

@@ -189,9 +189,12 @@ BELAY_DECL shared_hook registry_state::hook_for(executable what, std::string nam
     return made;
 }
 
-BELAY_DECL void registry_state::keep_workers()
+BELAY_DECL void registry_state::keep_workers(bool kept)
 {
-    keep_workers(true);
+    if (std::exchange(keeps_workers_, kept) == kept) return;
+    for (const auto& weak : workers_) {
+        if (const auto one = weak.lock()) one->keep_worker(kept);
+    }
 }
 
 BELAY_DECL void registry_state::release_workers()
@@ -207,14 +210,6 @@ BELAY_DECL void registry_state::release_workers_after_observers()
                     [weak = weak_from_this()](error_code, std::size_t) {
                         if (const auto self = weak.lock()) self->release_workers();
                     });
-}
-
-BELAY_DECL void registry_state::keep_workers(bool kept)
-{
-    if (std::exchange(keeps_workers_, kept) == kept) return;
-    for (const auto& weak : workers_) {
-        if (const auto one = weak.lock()) one->keep_worker(kept);
-    }
 }
 
 BELAY_DECL void registry_state::put(registered& one, const std::shared_ptr<hook_set>& set)

@@ -16,7 +16,7 @@ BELAY_DECL void registry_state::opened(const std::shared_ptr<session_state>& one
         return !session || session->fsm.is_closed();
     });
     sessions_.push_back(one);
-    keep_workers();
+    keep_workers(true);
 }
 
 BELAY_DECL bool registry_state::has_open_session() const
