@@ -23,8 +23,6 @@ namespace belay {
 /// to async_chains and observers, unless it is none.
 template <class E>
 class any_handler {
-    static_assert(detail::check_event<E>());
-
 public:
     /// None.
     any_handler() noexcept = default;
@@ -33,6 +31,7 @@ public:
         requires(!std::same_as<std::remove_cvref_t<Handler>, any_handler>)
     any_handler(Handler&& handler)
     {
+        static_assert(detail::check_event<E>());  // here: not for a mere member of this type
         if constexpr (std::is_assignable_v<std::decay_t<Handler>&, std::nullptr_t>) {
             if (handler == nullptr) return;
         }
