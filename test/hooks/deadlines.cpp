@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "host.hpp"
+#include "slow_hooks.hpp"
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,22 +16,10 @@ using namespace belay;
 using namespace belay::hooks;
 using belay::test::host;
 using belay::test::kept_log;
+using belay::test::slow_hooks;
 using namespace std::chrono_literals;
 
 namespace {
-
-// Hooks that answer when a test says so, in the order in which they were asked.
-template <class E>
-struct slow_hooks {
-    void add(registry& hooks, std::string name,
-             std::optional<std::chrono::milliseconds> timeout = {})
-    {
-        hooks.on<E>([this](const E&, reply<E> answer) { owed.push_back(std::move(answer)); },
-                    std::move(name), timeout);
-    }
-
-    std::vector<reply<E>> owed;
-};
 
 tool_host obliging()
 {
@@ -359,24 +348,25 @@ BOOST_AUTO_TEST_CASE(a_call_that_waits_for_its_place_in_the_batch_is_not_charged
 BOOST_AUTO_TEST_CASE(a_program_that_waits_for_its_place_in_the_batch_is_not_charged_for_it)
 {
     host h;
-    registry hooks(h.io.get_executor());  // real programs, and the real time
-    const executable_spec sleeper{
-        .phase = "pre_tool_use",
-        .argv = {"/bin/sh", "-c", "sleep 0.6; echo '{\"power\":\"observe\"}'"},
-        .timeout = 2s};
-    hooks.on_executable(sleeper, "sleeper").value();
-    auto s = hooks.create_session({.id = "s-1"}).value();
-    h.finish(s.async_start(session_start::cause::start));
-    h.begin(s, "go");
+    h.use(R"([{"phase":"pre_tool_use","argv":["guard"],"timeout_ms":20000}])");
+    h.programs.prints["guard"] = std::nullopt;
+    auto s = h.open_in_turn();
     auto host_part = obliging();
     host_part.chains_at_once = 1;
     model_reply reply;
     for (int i = 0; i != 5; ++i) reply.calls.push_back({"c" + std::to_string(i), "bash", {}});
-    auto running = host::launch(s.async_run_tools(reply, host_part));
-    h.wait(running);
+    auto running = h.start(s.async_run_tools(reply, host_part));
+    for (std::size_t i = 0; i != 5; ++i) {  // 75 s in all: more than a program has, or a call
+        BOOST_REQUIRE(h.programs.runs.size() == i + 1);
+        BOOST_TEST((h.programs.runs[i].timeout == 20s));
+        h.pass(15s);
+        h.programs.end(i, R"({"power":"observe"})");
+        h.drain();
+    }
+    BOOST_REQUIRE(host::is_done(running));
     const auto records = std::get<1>(running.get());
     BOOST_REQUIRE(records.size() == 5u);
-    for (const auto& one : records) BOOST_TEST(one.before->ignored.empty());
+    for (const auto& one : records) BOOST_TEST((one.fate == call_fate::ran));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

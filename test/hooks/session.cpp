@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "host.hpp"
+#include "slow_hooks.hpp"
 #include <cstddef>
 #include <future>
 #include <optional>
@@ -23,6 +24,7 @@ using namespace belay;
 using namespace belay::hooks;
 using belay::test::host;
 using belay::test::kept_log;
+using belay::test::slow_hooks;
 
 namespace {
 
@@ -84,10 +86,8 @@ BOOST_AUTO_TEST_SUITE(session_start_phase)
 BOOST_AUTO_TEST_CASE(a_turn_has_to_wait_for_the_session_start_hooks)
 {
     host h;
-    std::optional<reply<session_start>> owed;
-    h.hooks.on<session_start>(
-        [&](const session_start&, reply<session_start> answer) { owed.emplace(std::move(answer)); },
-        "slow");
+    slow_hooks<session_start> slow;
+    slow.add(h.hooks, "slow");
     auto s = h.hooks.create_session({.id = "s-1"}).value();
 
     BOOST_TEST((std::get<0>(h.finish(s.async_begin_turn("hi", some_settings))) == errc::not_begun));
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_turn_has_to_wait_for_the_session_start_hooks)
     BOOST_TEST((s.begin_compaction(pre_compact::cause::manual, 1, {}) == errc::in_progress));
     BOOST_TEST(s.turns() == 0u);
 
-    (*owed)(session_start::mutate{"be brief"});
+    slow.owed.back()(session_start::mutate{"be brief"});
     h.drain();
     auto [ec, started] = starting.get();
     BOOST_TEST(!ec);
@@ -143,10 +143,8 @@ BOOST_AUTO_TEST_CASE(a_session_has_started_whatever_the_reason_was)
 BOOST_AUTO_TEST_CASE(a_cancelled_start_may_be_repeated)
 {
     host h;
-    std::optional<reply<session_start>> owed;
-    h.hooks.on<session_start>(
-        [&](const session_start&, reply<session_start> answer) { owed.emplace(std::move(answer)); },
-        "slow");
+    slow_hooks<session_start> slow;
+    slow.add(h.hooks, "slow");
     auto s = h.hooks.create_session({.id = "s-1"}).value();
     boost::asio::cancellation_signal stop;
     std::optional<error_code> first;
@@ -160,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_start_may_be_repeated)
     BOOST_TEST((first == error_code(errc::cancelled)));
 
     auto again = h.start(s.async_start(session_start::cause::start));
-    (*owed)();
+    slow.owed.back()();
     h.drain();
     BOOST_TEST(!std::get<0>(again.get()));
 }
@@ -355,9 +353,8 @@ BOOST_AUTO_TEST_CASE(a_turn_without_a_prompt_asks_no_pre_turn_hook)
 BOOST_AUTO_TEST_CASE(one_operation_at_a_time)
 {
     host h;
-    std::optional<reply<pre_turn>> owed;
-    h.hooks.on<pre_turn>(
-        [&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); }, "slow");
+    slow_hooks<pre_turn> slow;
+    slow.add(h.hooks, "slow");
     auto s = h.open();
     auto first = h.start(s.async_begin_turn("one", some_settings));
     BOOST_TEST(
@@ -366,7 +363,7 @@ BOOST_AUTO_TEST_CASE(one_operation_at_a_time)
         (std::get<0>(h.finish(s.async_add_prompt("two", arrival::queued))) == errc::in_progress));
     BOOST_TEST((std::get<0>(h.finish(s.async_run_tools({}, obliging()))) == errc::in_progress));
     BOOST_TEST((std::get<0>(h.finish(s.async_end_turn({}))) == errc::in_progress));
-    (*owed)();
+    slow.owed.back()();
     h.drain();
     BOOST_TEST(!std::get<0>(first.get()));
     BOOST_TEST(
@@ -545,13 +542,11 @@ BOOST_AUTO_TEST_CASE(a_turn_that_is_cancelled_waits_for_no_hook)
 BOOST_AUTO_TEST_CASE(an_answer_that_is_on_its_way_is_dropped)
 {
     host h;
-    std::optional<reply<turn_ending>> owed;
-    h.hooks.on<turn_ending>(
-        [&](const turn_ending&, reply<turn_ending> answer) { owed.emplace(std::move(answer)); },
-        "slow");
+    slow_hooks<turn_ending> slow;
+    slow.add(h.hooks, "slow");
     auto s = h.open_in_turn();
     auto ending = h.start(s.async_end_turn(final_reply("done")));
-    (*owed)(turn_ending::continue_turn{"go on", {}});
+    slow.owed.back()(turn_ending::continue_turn{"go on", {}});
     s.cancel_turn();  // before the answer has been looked at
     h.drain();
     auto [ec, said] = ending.get();
@@ -598,10 +593,8 @@ BOOST_AUTO_TEST_CASE(an_outcome_that_is_on_its_way_is_dropped)
 BOOST_AUTO_TEST_CASE(cancelling_an_operation_of_a_turn_ends_the_turn)
 {
     host h;
-    std::optional<reply<turn_ending>> owed;
-    h.hooks.on<turn_ending>(
-        [&](const turn_ending&, reply<turn_ending> answer) { owed.emplace(std::move(answer)); },
-        "slow");
+    slow_hooks<turn_ending> slow;
+    slow.add(h.hooks, "slow");
     recorder<turn_finished> finished(h.hooks);
     auto s = h.open_in_turn();
     boost::asio::cancellation_signal stop;
@@ -674,9 +667,8 @@ BOOST_AUTO_TEST_CASE(an_operation_may_be_cancelled_before_it_has_begun)
 {
     host h;
     recorder<turn_finished> finished(h.hooks);
-    std::optional<reply<pre_turn>> owed;
-    h.hooks.on<pre_turn>(
-        [&](const pre_turn&, reply<pre_turn> answer) { owed.emplace(std::move(answer)); }, "slow");
+    slow_hooks<pre_turn> slow;
+    slow.add(h.hooks, "slow");
     auto s = h.open();
     boost::asio::cancellation_signal stop;
     std::optional<error_code> seen;
@@ -777,10 +769,8 @@ BOOST_AUTO_TEST_CASE(the_conversation_goes_on_only_after_the_session_start_hooks
 {
     host h;
     auto s = h.open();
-    std::optional<reply<session_start>> owed;
-    h.hooks.on<session_start>(
-        [&](const session_start&, reply<session_start> answer) { owed.emplace(std::move(answer)); },
-        "slow");
+    slow_hooks<session_start> slow;
+    slow.add(h.hooks, "slow");
     BOOST_TEST(!s.begin_compaction(pre_compact::cause::manual, 1, {}));
     BOOST_TEST(
         (std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
@@ -788,7 +778,7 @@ BOOST_AUTO_TEST_CASE(the_conversation_goes_on_only_after_the_session_start_hooks
     auto finishing = h.start(s.async_finish_compaction());
     BOOST_TEST(
         (std::get<0>(h.finish(s.async_begin_turn("x", some_settings))) == errc::in_progress));
-    (*owed)(session_start::mutate{"remember"});
+    slow.owed.back()(session_start::mutate{"remember"});
     h.drain();
     BOOST_TEST(std::get<1>(finishing.get()).message() == "## Session start hook 1\n\nremember");
     BOOST_TEST(!std::get<0>(h.finish(s.async_begin_turn("x", some_settings))));
@@ -1295,10 +1285,8 @@ BOOST_AUTO_TEST_CASE(closing_ends_the_turns_of_subagents_which_hand_nothing_back
 BOOST_AUTO_TEST_CASE(closing_cancels_what_is_running)
 {
     host h;
-    std::optional<reply<session_start>> owed;
-    h.hooks.on<session_start>(
-        [&](const session_start&, reply<session_start> answer) { owed.emplace(std::move(answer)); },
-        "slow");
+    slow_hooks<session_start> slow;
+    slow.add(h.hooks, "slow");
     auto s = h.hooks.create_session({.id = "s-1"}).value();
     auto starting = h.start(s.async_start(session_start::cause::start));
     s.close(session_end::cause::closed);
