@@ -19,11 +19,14 @@
 #define BELAY_HEADER_ONLY 1
 #endif
 
-// For what is seldom reached, so that it does not burden what is reached often.
+// NOINLINE for what is seldom reached, so that it does not burden what is reached often; INLINE for what
+// is reached often, and is little where the seldom is out of the way.
 #if defined(__GNUC__)
 #define BELAY_NOINLINE __attribute__((noinline))
+#define BELAY_INLINE __attribute__((always_inline)) inline
 #else
 #define BELAY_NOINLINE
+#define BELAY_INLINE inline
 #endif
 
 #endif

@@ -76,10 +76,10 @@ public:
     /// Asks every handler until one decides.
     outcome_of<E> dispatch(const E& event)
     {
-        detail::folding<E> folding(event, trace_);
-        if (folding.traced()) [[unlikely]] {
-            ask_traced(folding, detail::subject_of(event), each);
-        } else if constexpr (matched) {
+        if (trace_ != nullptr) [[unlikely]]
+            return ask_traced(event, each);
+        detail::folding<E> folding(event, nullptr);
+        if constexpr (matched) {
             ask(folding, wanted_.find(detail::subject_of(event)), each);
         } else {
             ask(folding, each);
@@ -108,45 +108,46 @@ private:
     }
 
     template <std::size_t... I>
-    void ask(detail::folding<E>& folding, std::index_sequence<I...>)
+    BELAY_INLINE void ask(detail::folding<E>& folding, std::index_sequence<I...>)
     {
         (void)((ask_one(folding, std::get<I>(parts_)) == flow::proceed) && ...);
     }
 
     template <std::size_t... I>
-    void ask(detail::folding<E>& folding, std::bitset<sizeof...(Part)> wanted,
-             std::index_sequence<I...>)
+    BELAY_INLINE void ask(detail::folding<E>& folding, std::bitset<sizeof...(Part)> wanted,
+                          std::index_sequence<I...>)
     {
         if (wanted.none()) return;
         (void)((!wanted[I] || ask_one(folding, std::get<I>(parts_)) == flow::proceed) && ...);
     }
 
     template <class P>
-    static flow ask_one(detail::folding<E>& folding, P& part)
+    BELAY_INLINE static flow ask_one(detail::folding<E>& folding, P& part)
     {
         return folding.ask_untraced(part.handler, part.info);
     }
 
     // Tells the trace of every handler, also of those that are not asked.
     template <std::size_t... I>
-    void ask_traced(detail::folding<E>& folding, std::string_view subject,
-                    std::index_sequence<I...>)
+    BELAY_NOINLINE outcome_of<E> ask_traced(const E& event, std::index_sequence<I...>)
     {
+        detail::folding<E> folding(event, trace_);
         std::bitset<sizeof...(Part)> wanted;
         if constexpr (matched) {
-            wanted = wanted_.find(subject);
+            wanted = wanted_.find(detail::subject_of(event));
         } else {
             wanted.set();
         }
         auto then = flow::proceed;
         const auto one = [&](std::size_t index, auto& part) {
             if (wanted[index] && then == flow::proceed) {
-                then = folding.ask(part.handler, part.info);
+                then = folding.ask_traced(part.handler, part.info);
             } else {
                 folding.skip(part.info, wanted[index]);
             }
         };
         (one(I, std::get<I>(parts_)), ...);
+        return std::move(folding).finish();
     }
 
     std::tuple<Part...> parts_;

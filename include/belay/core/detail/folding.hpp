@@ -9,6 +9,8 @@
 
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,7 +78,7 @@ public:
 
     // The same where it is known that nobody traces.
     template <class Handler, class Late = never_late>
-    flow ask_untraced(Handler& handler, const handler_info& info, Late&& late = {})
+    BELAY_INLINE flow ask_untraced(Handler& handler, const handler_info& info, Late&& late = {})
     {
         return call<false>(handler, info, late);
     }
@@ -91,7 +93,7 @@ public:
 
     // An answer that a handler gave later.
     template <bool Traced = true, class Returned, class Late = never_late>
-    flow take(Returned&& said, const handler_info& info, Late&& late = {})
+    BELAY_INLINE flow take(Returned&& said, const handler_info& info, Late&& late = {})
     {
         using returned = std::remove_cvref_t<Returned>;
         if constexpr (std::is_same_v<returned, typename E::answer>) {
@@ -105,7 +107,9 @@ public:
                 return take<Traced>(*std::forward<Returned>(said), info, late);
             return take<Traced>(observe{}, info, late);
         } else if constexpr (std::is_same_v<returned, observe>) {
-            if (auto why = late()) return fail(*std::move(why), info);
+            if constexpr (!std::is_same_v<std::remove_cvref_t<Late>, never_late>) {
+                if (auto why = late()) return fail(*std::move(why), info);
+            }
             if constexpr (Traced) report(flow::proceed, info, name_of<observe>());
             return flow::proceed;
         } else {
@@ -124,7 +128,7 @@ public:
     void begin() noexcept
     {
         if (traced()) [[unlikely]]
-            began_ = std::chrono::steady_clock::now();
+            began_ = std::chrono::steady_clock::now().time_since_epoch();
     }
 
     void skip(const handler_info& info, bool matched = true) noexcept
@@ -143,7 +147,7 @@ public:
     outcome_of<E> finish() &&
     {
         if (state_) [[unlikely]]
-            return std::move(state_->fold).finish(state_->event);
+            return finish_opened();
         draft<E> untouched(*view_);
         return typename E::fold{}.finish(untouched);
     }
@@ -152,6 +156,9 @@ private:
     // Made for the first handler that has an opinion: most events are seen by none.
     struct state {
         explicit state(const E& original) : event(original) {}
+        state(const state&) = delete;
+        state& operator=(const state&) = delete;
+        BELAY_NOINLINE ~state() = default;
 
         typename E::fold fold{};
         draft<E> event;
@@ -161,6 +168,12 @@ private:
     {
         if (!state_) state_.emplace(*view_);
         return *state_;
+    }
+
+    // Out of the way, as is all that few events need: what is left is inlined where it is called.
+    BELAY_NOINLINE outcome_of<E> finish_opened()
+    {
+        return std::move(state_->fold).finish(state_->event);
     }
 
     flow judge(failure&& why, const handler_info& info)
@@ -181,23 +194,55 @@ private:
     }
 
     template <bool Traced, class Handler, class Late>
-    flow call(Handler& handler, const handler_info& info, Late&& late)
+    BELAY_INLINE flow call(Handler& handler, const handler_info& info, Late&& late)
     {
-        bool answered = false;
-        try {
-            if constexpr (std::is_void_v<std::invoke_result_t<Handler&, const E&>>) {
-                handler(*view_);
-                answered = true;
-                return take<Traced>(observe{}, info, late);
-            } else {
-                auto&& said = handler(*view_);
-                answered = true;
-                return take<Traced>(std::move(said), info, late);
+        using returned = std::invoke_result_t<Handler&, const E&>;
+        if constexpr (is_optional<returned>) {
+            unended<returned> said;
+            try {
+                ::new (static_cast<void*>(&said.value)) returned(handler(*view_));
+            } catch (...) {
+                return fail_thrown(info);
             }
-        } catch (...) {
-            if (answered) throw;  // not the handler's fault, but the fold's
-            return fail_thrown(info);
+            if (said.value) [[unlikely]]
+                return take_and_end<Traced>(said.value, info, late);
+            return take<Traced>(observe{}, info, late);
+        } else {
+            bool answered = false;
+            try {
+                if constexpr (std::is_void_v<returned>) {
+                    handler(*view_);
+                    answered = true;
+                    return take<Traced>(observe{}, info, late);
+                } else {
+                    auto&& said = handler(*view_);
+                    answered = true;
+                    return take<Traced>(std::move(said), info, late);
+                }
+            } catch (...) {
+                if (answered) throw;  // not the handler's fault, but the fold's
+                return fail_thrown(info);
+            }
         }
+    }
+
+    // An empty std::optional needs no destructor, and many handlers after one another are quicker
+    // without the calls of it: what is in one is destroyed by take_and_end.
+    template <class Optional>
+    union unended {
+        unended() noexcept {}
+        ~unended() {}
+        Optional value;
+    };
+
+    template <bool Traced, class Optional, class Late>
+    BELAY_NOINLINE flow take_and_end(Optional& said, const handler_info& info, Late&& late)
+    {
+        struct ending {
+            Optional& what;
+            ~ending() { std::destroy_at(&what); }
+        } const last{said};
+        return take<Traced>(*std::move(said), info, late);
     }
 
     // Out of the way of handlers that have no opinion, which is most of them most of the time.
@@ -231,14 +276,14 @@ private:
     {
         const bool ran = failed == nullptr || failed->code != errc::not_started;
         std::chrono::nanoseconds took{0};
-        if (ran) took = std::chrono::steady_clock::now() - began_;
+        if (ran) took = std::chrono::steady_clock::now().time_since_epoch() - began_;
         trace_->on_span({E::event_name, info, true, ran, said, failed, then, took});
     }
 
     const E* view_;  // what the next handler sees
     trace_sink* trace_;
     std::optional<state> state_;
-    std::chrono::steady_clock::time_point began_{};
+    std::chrono::steady_clock::duration began_;  // since its epoch; not set if nobody traces
 };
 
 }  // namespace belay::detail
