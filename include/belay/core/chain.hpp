@@ -42,7 +42,8 @@ class chain {
 
 public:
     /// `trace` must outlive the chain.
-    explicit chain(trace_sink* trace = nullptr) noexcept : trace_(trace) {}
+    explicit chain(trace_sink* trace = nullptr) noexcept : trace_(trace), detours_(trace != nullptr)
+    {}
 
     chain(const chain&) = delete;
     chain& operator=(const chain&) = delete;
@@ -76,6 +77,7 @@ public:
         if (found == handlers_.end()) return false;
         (*found)->removed = ++now_;
         ++dead_;
+        ++detours_;
         tidy();
         return true;
     }
@@ -86,12 +88,9 @@ public:
     /// Asks every handler until one decides.
     outcome_of<E> dispatch(const E& event)
     {
-        if (trace_ != nullptr || dead_ != 0 || in_flight_ != 0) [[unlikely]]
+        if (detours_ != 0) [[unlikely]]
             return ask_listed(event);
-        if (index_.trivial()) return ask_all(event);
-        const auto subject = detail::subject_of(event);
-        if (index_.none_for(subject)) return detail::folding<E>(event, nullptr).finish();
-        return ask_for(subject, event);
+        return index_.trivial() ? ask_all(event) : ask_some(event);
     }
 
 private:
@@ -141,24 +140,20 @@ private:
         flow operator()(detail::folding<E>& dispatch) const { return ask_untraced(*who, dispatch); }
     };
 
-    // A dispatch: while there is one, the lists only grow at their ends. `others` are in flight already.
+    // A dispatch: while there is one, the lists only grow at their ends.
     class flight {
     public:
-        flight(chain& owner, unsigned others) noexcept : chain_(owner), others_(others)
-        {
-            chain_.in_flight_ = others_ + 1;
-        }
+        explicit flight(chain& owner) noexcept : chain_(owner) { ++chain_.detours_; }
         ~flight()
         {
-            chain_.in_flight_ = others_;
-            if (chain_.dead_ != 0) chain_.tidy();
+            if (--chain_.detours_ != 0) [[unlikely]]
+                chain_.tidy();
         }
         flight(const flight&) = delete;
         flight& operator=(const flight&) = delete;
 
     private:
         chain& chain_;
-        const unsigned others_;
     };
 
     template <class Handler>
@@ -182,18 +177,25 @@ private:
 
     outcome_of<E> ask_all(const E& event)
     {
-        const flight here(*this, 0);
+        const flight here(*this);
         detail::folding<E> folding(event, nullptr);
         const auto& all = index_.others();
         for (std::size_t i = 0, count = all.size(); i != count; ++i) {
-            if (all[i].handler(folding) == flow::stop) break;
+            if (all[i](folding) == flow::stop) break;
         }
         return std::move(folding).finish();
     }
 
+    BELAY_NOINLINE outcome_of<E> ask_some(const E& event)
+    {
+        const auto subject = detail::subject_of(event);
+        if (index_.none_for(subject)) return detail::folding<E>(event, nullptr).finish();
+        return ask_for(subject, event);
+    }
+
     BELAY_NOINLINE outcome_of<E> ask_for(std::string_view subject, const E& event)
     {
-        const flight here(*this, 0);
+        const flight here(*this);
         detail::folding<E> folding(event, nullptr);
         auto wanted = index_.find(subject);
         while (const auto* one = wanted.next()) {
@@ -206,7 +208,7 @@ private:
     // nested in, or the trace is to hear also of those that are not asked.
     BELAY_NOINLINE outcome_of<E> ask_listed(const E& event)
     {
-        const flight here(*this, in_flight_);
+        const flight here(*this);
         detail::folding<E> folding(event, trace_);
         const auto started = now_;
         auto then = flow::proceed;
@@ -227,16 +229,19 @@ private:
     // back here.
     BELAY_NOINLINE void tidy() noexcept
     {
-        while (dead_ != 0 && in_flight_ == 0) {
+        while (dead_ != 0 && !in_flight()) {
             const auto found = std::ranges::find_if(
                 handlers_, [](const auto& one) { return one->removed != never; });
             const auto dead = std::move(*found);
             index_.remove(dead->id, dead->only_for);
             handlers_.erase(found);
             --dead_;
+            --detours_;
             number();
         }
     }
+
+    bool in_flight() const noexcept { return detours_ > dead_ + (trace_ != nullptr); }
 
     void number() noexcept
     {
@@ -250,9 +255,12 @@ private:
     std::vector<std::unique_ptr<entry>> handlers_;  // entries stay where they are
     std::size_t dead_ = 0;                          // removed, and still in the list
     moment now_ = 0;                                // counts what was removed
-    unsigned in_flight_ = 0;
     unsigned long long last_id_ = 0;
-    trace_sink* trace_;
+    trace_sink* const trace_;
+
+    // Why a dispatch is to take the long way: that there is a trace, each of the dead, each dispatch
+    // in flight. One number, since a dispatch that takes the short way looks at no other.
+    std::size_t detours_;
 };
 
 }  // namespace belay

@@ -77,11 +77,7 @@ private:
 template <class Handler>
 class subject_index {
 public:
-    struct item {
-        Handler handler;
-        bool always;  // for every subject
-    };
-    using items = std::vector<item>;
+    using items = std::vector<Handler>;
 
     // Goes through the handlers for one subject that were there when it was made. Handlers may be added
     // meanwhile, but not removed.
@@ -91,8 +87,7 @@ public:
         const Handler* next()
         {
             while (!named_.at_end()) {
-                if (others_.at_end() || named_.now().handler->id < others_.now().handler->id)
-                    return &named_.take().handler;
+                if (others_.at_end() || named_.now()->id < others_.now()->id) return &named_.take();
                 if (const auto* one = next_other()) return one;
             }
             while (!others_.at_end()) {
@@ -110,8 +105,8 @@ public:
             std::size_t end;
 
             bool at_end() const noexcept { return next == end; }
-            const item& now() const noexcept { return (*list)[next]; }
-            const item& take() noexcept { return (*list)[next++]; }
+            const Handler& now() const noexcept { return (*list)[next]; }
+            const Handler& take() noexcept { return (*list)[next++]; }
         };
 
         cursor(const items& others, const items* named, std::string_view subject) noexcept
@@ -123,7 +118,8 @@ public:
         const Handler* next_other()
         {
             const auto& one = others_.take();
-            return one.always || one.handler->only_for.matches(subject_) ? &one.handler : nullptr;
+            const auto& which = one->only_for;
+            return which.matches_everything() || which.matches(subject_) ? &one : nullptr;
         }
 
         place others_;
@@ -135,14 +131,14 @@ public:
     void add(Handler one)
     {
         const auto& names = one->only_for.names();
-        for (const auto& name : names) named_[name].push_back({one, false});
-        if (names.empty()) others_.push_back({one, one->only_for.matches_everything()});
+        for (const auto& name : names) named_[name].push_back(one);
+        if (names.empty()) others_.push_back(one);
         trivial_ = trivial_ && one->only_for.matches_everything();
     }
 
     void remove(handler_id id, const matcher& only_for)
     {
-        const auto is_it = [&](const item& each) { return each.handler->id == id; };
+        const auto is_it = [&](const Handler& each) { return each->id == id; };
         for (const auto& name : only_for.names()) {
             auto* list = named_.find(name);
             if (list == nullptr) continue;
@@ -150,7 +146,9 @@ public:
             if (list->empty()) named_.erase(name);
         }
         std::erase_if(others_, is_it);
-        trivial_ = named_.empty() && std::ranges::all_of(others_, &item::always);
+        trivial_ = named_.empty() && std::ranges::all_of(others_, [](const Handler& each) {
+                       return each->only_for.matches_everything();
+                   });
     }
 
     // Whether all handlers are for every subject; they are `others()`, then.
