@@ -598,7 +598,7 @@ BOOST_AUTO_TEST_CASE(
     time.advance(1ms);
     run_until(loop, [&] { return late.is_done(); });
     BOOST_TEST((late.error == errc::timed_out));
-    BOOST_TEST(says(late.reply.detail, "1000 ms"));
+    BOOST_TEST(says(late.reply.detail, "wrote nothing"));
     BOOST_TEST(late.reply.err == "hm");
     run_until(loop, [&] { return next.is_done(); });
     BOOST_TEST(!next.error);
@@ -636,18 +636,15 @@ BOOST_AUTO_TEST_CASE(a_timeout_says_what_the_program_did_instead_of_answering)
     } cases[] = {
         {{},
          "",
-         "the worker wrote nothing (is its output flushed?) within 1000 ms, its start included"},
-        {{"answer"}, "", "the worker, which has answered 1 request, gave no answer within 1000 ms"},
-        {{"answer", "answer"},
-         "",
-         "the worker, which has answered 2 requests, gave no answer within 1000 ms"},
+         "the worker wrote nothing (is its output flushed?); its start was a part of the time"},
+        {{"answer"}, "", "the worker, which has answered 1 request, gave no answer"},
+        {{"answer", "answer"}, "", "the worker, which has answered 2 requests, gave no answer"},
         {{"answer"},
          "raw " + hex("{\"id\":2}") + ' ',
-         "the worker wrote only \"{\"id\":2}\" (is a line break missing, or a flush?) within 1000 "
-         "ms"},
+         "the worker wrote only \"{\"id\":2}\" (is a line break missing, or a flush?)"},
         {{},
          "close-out ",
-         "the worker closed its stdout and did not exit within 1000 ms, its start included"},
+         "the worker closed its stdout and did not exit; its start was a part of the time"},
     };
     for (const auto& one : cases) {
         const scratch_folder folder;
@@ -920,7 +917,7 @@ BOOST_AUTO_TEST_CASE(why_a_program_is_not_started_again_is_said_after_each_way_t
         std::string request;
         std::string detail;
     } cases[] = {
-        {"sleep " + forever, "the worker wrote nothing (is its output flushed?) in time; "},
+        {"sleep " + forever, "the worker wrote nothing (is its output flushed?); "},
         {"raw " + hex("noise\n"),
          "the worker wrote a line that is no answer, not a JSON object: \"noise\"; "},
         {"die KILL", "the worker was ended by signal 9 before it had answered; "},

@@ -194,10 +194,7 @@ BELAY_DECL void worker_op::on_alarm()
     }
     const clock::time_point now = time_.now();
     const worker_step& step = fsm_.time_passed(now);
-    if (step.end == worker_end::terminate) {
-        last_failure_ = evidence_;
-        last_failure_.detail += " in time";
-    }
+    if (step.end == worker_end::terminate) last_failure_ = evidence_;
     obey(step, now);
     go_on();
 }
@@ -362,7 +359,7 @@ BELAY_DECL void worker_op::forget_evidence() noexcept
     evidence_.cause = {};
 }
 
-/// What its child has done instead of answering. How long it had for that is to follow.
+/// What its child has done instead of answering.
 BELAY_DECL std::string worker_op::why_late() const
 {
     if (child_->has_closed_out()) return "the worker closed its stdout and did not exit";
@@ -405,9 +402,8 @@ BELAY_DECL void worker_op::complete(const worker_step::completion& what, clock::
     } else {
         reply = evidence_;
     }
-    if (what.error == errc::timed_out)
-        reply.detail += " within " + std::to_string(request.timeout->count()) + " ms" +
-                        (request.pays_for_start ? ", its start included" : "");
+    if (what.error == errc::timed_out && request.pays_for_start)
+        reply.detail += "; its start was a part of the time";
     reply.duration = now - request.started;
     const auto elsewhere = std::move(request.handler.elsewhere);
     forget(what.which);
