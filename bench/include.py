@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What does an include cost?
 
-The CPU time that a compiler takes for one file, without optimisation: the least of several times, in turn with
-all others, since whatever else the machine does only ever adds to it. "belay" is a file that includes one of
-belay's headers and nothing else. Its limit includes the headers of Boost and of the system that belay's files
-include on the way, and nothing of belay; among the peers are those of Boost alone. "session" is
-example/hooks_session.cpp. Each with all bodies inline, and with BELAY_SEPARATE_COMPILATION, as in a program that
-has src.hpp in another file.
+The CPU time that a compiler takes for one file, without optimisation: the least of seven times, in turn with all
+others, since whatever else the machine does only ever adds to it. Files that are compared are compiled equally
+often: once if one of them takes more than four seconds, since nothing is close to its goal there, and once with
+--quick. "belay" is a file that includes one of belay's headers and nothing else. Its limit includes the headers of
+Boost and of the system that belay's files include on the way, and nothing of belay; among the peers are those of
+Boost alone. "session" is example/hooks_session.cpp. Each with all bodies inline, and with
+BELAY_SEPARATE_COMPILATION, as in a program that has src.hpp in another file.
 
 This question needs no Google Benchmark, and writes what that would write.
 """
@@ -28,7 +29,7 @@ INCLUDE = ROOT / "include"
 SESSION = ROOT / "example" / "hooks_session.cpp"
 COMPILERS = {"g++": ("g++",), "clang++": ("clang++-19", "clang++", "clang++-14")}
 BODIES = {"inline": (), "src.hpp": ("-DBELAY_SEPARATE_COMPILATION",)}
-LONG = 4  # seconds: what takes longer is compiled once, since nothing is close to its goal there
+TIMES, LONG = 7, 4  # compilations, if none of those compared takes more than so many seconds
 BELAY, LIMIT, BOOST, USER = "belay", "its headers", "of these Boost's", "session"
 
 
@@ -56,14 +57,16 @@ def external_headers(command, source):
 
 
 class Job:
-    """One file to compile, so many times."""
+    """One file to compile, as often as those that it is compared with, which are `compared` and have itself."""
 
-    def __init__(self, name, command, source, repetitions):
-        self.name, self.command, self.source, self.repetitions = name, command, source, repetitions
+    def __init__(self, name, command, source, compared):
+        self.name, self.command, self.source, self.compared = name, command, source, compared
         self.cpu, self.error = [], None
+        compared.append(self)
 
-    def is_done(self):
-        return self.error is not None or len(self.cpu) >= self.repetitions or sum(self.cpu[:1]) > LONG
+    def is_done(self, quick):
+        is_long = any(sum(one.cpu[:1]) > LONG for one in self.compared)
+        return self.error is not None or quick or is_long or len(self.cpu) >= TIMES
 
     def run(self, folder):
         output = pathlib.Path(folder) / f"{threading.get_ident()}.o"
@@ -79,11 +82,11 @@ class Job:
 
 
 def jobs_of(compiler, program, folder):
-    made = []
+    made, users = [], []
 
-    def add(variant, parameters, command, source):
+    def add(variant, parameters, command, source, compared):
         name = "/".join([variant, *parameters, f"compiler:{compiler}"])
-        made.append(Job(name, command, source, 3 if variant == BOOST else 9))  # no goal is about Boost's alone
+        made.append(Job(name, command, source, compared))
 
     for bodies, flags in BODIES.items():
         command = [program, "-std=c++20", "-O0", f"-I{INCLUDE}", *flags]
@@ -96,14 +99,15 @@ def jobs_of(compiler, program, folder):
             own = write("belay", [f"belay/{header}"])
             others = external_headers(command, own)
             parameters = [f"header:{header}", f"bodies:{bodies}"]
-            add(BELAY, parameters, command, own)
-            add(LIMIT, parameters, command, write("limit", others))
-            add(BOOST, parameters, command, write("boost", [h for h in others if h.startswith("boost/")]))
-        add(USER, [f"bodies:{bodies}"], command, SESSION)
+            compared = []
+            add(BELAY, parameters, command, own, compared)
+            add(LIMIT, parameters, command, write("limit", others), compared)
+            add(BOOST, parameters, command, write("boost", [h for h in others if h.startswith("boost/")]), compared)
+        add(USER, [f"bodies:{bodies}"], command, SESSION, users)
     return made
 
 
-def run_all(jobs, folder):
+def run_all(jobs, folder, quick):
     """Each as often as it wants, in a new order each time, on as many cores as there are."""
     while jobs:
         waiting = random.sample(jobs, len(jobs))
@@ -121,7 +125,7 @@ def run_all(jobs, folder):
             thread.start()
         for thread in threads:
             thread.join()
-        jobs = [job for job in jobs if not job.is_done()]
+        jobs = [job for job in jobs if not job.is_done(quick)]
 
 
 def main():
@@ -141,10 +145,7 @@ def main():
                                 "error_occurred": True, "error_message": f"missing: {compiler} is not installed"})
             elif not (arguments.quick and jobs):
                 jobs += jobs_of(compiler, program, folder)
-        if arguments.quick:
-            for job in jobs:
-                job.repetitions = 1
-        run_all(jobs, folder)
+        run_all(jobs, folder, arguments.quick)
     for job in jobs:
         if job.error is None:
             seconds = min(job.cpu)
