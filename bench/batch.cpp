@@ -1,6 +1,6 @@
 // What a batch of tool calls costs: four functions and a worker before each call, the permission check
 // and the tool; what it needs of memory beyond its results; and whether chains overlap up to their limit.
-// Beside Node, both hosts and their workers share one core (`bench::on_one_core`).
+// With a worker, `run_tools` and Node share one core with it (`bench::on_one_core`).
 
 #include <belay/hooks/executable.hpp>
 #include <belay/hooks/registry.hpp>
@@ -162,7 +162,8 @@ hooks::tool_host obliging(std::size_t chains_at_once)
 void run_batches(benchmark::State& state, std::size_t calls, bool with_worker)
 {
     try {
-        const bench::on_one_core here;
+        std::optional<bench::on_one_core> here;
+        if (with_worker) here.emplace();
         agent one;
         one.add_functions(4);
         if (with_worker) one.add_worker();
@@ -267,8 +268,11 @@ void run_slow_hook(benchmark::State& state, kind what, std::size_t limit)
 int main(int argc, char** argv)
 {
     bench::program program(argc, argv);
-    bench::script node("node", "batch.mjs", bench::script::cores::one);
-    bench::script overlapping("node", "batch_overlapping.mjs", bench::script::cores::one);
+    // Without a worker, and with one.
+    using bench::script;
+    script node[] = {{"node", "batch.mjs"}, {"node", "batch.mjs", script::cores::one}};
+    script overlapping[] = {{"node", "batch_overlapping.mjs"},
+                            {"node", "batch_overlapping.mjs", script::cores::one}};
 
     std::vector<std::size_t> sizes{1'000, 10'000};
     if (!program.quick()) sizes.push_back(100'000);
@@ -290,10 +294,11 @@ int main(int argc, char** argv)
                            })
                 ->Iterations(3)
                 ->Repetitions(program.quick() ? 5 : 11);
-            program.add_peer("Node", both, node, static_cast<std::int64_t>(calls))
+            program.add_peer("Node", both, node[with_worker], static_cast<std::int64_t>(calls))
                 ->Repetitions(program.quick() ? 5 : 11);
             program
-                .add_peer("Node, 64 at once", both, overlapping, static_cast<std::int64_t>(calls))
+                .add_peer("Node, 64 at once", both, overlapping[with_worker],
+                          static_cast<std::int64_t>(calls))
                 ->Repetitions(program.quick() ? 5 : 11);
         }
     }
