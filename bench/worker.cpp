@@ -18,6 +18,8 @@
 #include <benchmark/benchmark.h>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <fcntl.h>
 #include <functional>
 #include <memory>
@@ -218,7 +220,7 @@ auto measured(std::int64_t events, Make make, Ask ask)
 }  // namespace
 
 int main(int argc, char** argv)
-{
+try {
     const bench::on_one_core here;
     bench::program program(argc, argv);
     bench::script node("node", "worker.mjs");
@@ -255,8 +257,7 @@ int main(int argc, char** argv)
 
     return program.run({
         .asks = "What does one request to a worker cost beside a byte there and back through "
-                "pipes, all on "
-                "one core?",
+                "pipes, all on one core?",
         .limit = "ping-pong",
         .peers = {"one run per event", "Node"},
         .goals =
@@ -282,4 +283,7 @@ int main(int argc, char** argv)
               .where = "in_flight:64",
               .at_most = 1.0 / 8}},
     });
+} catch (const std::exception& why) {
+    std::fprintf(stderr, "%s\n", why.what());
+    return 1;
 }
