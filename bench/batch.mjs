@@ -24,12 +24,14 @@ const hooks = Array.from({ length: 4 }, (_, i) => guard(`rm -rf /home/${i}`));
 const permit = async () => ({ granted: true });
 const run = async (call) => ({ content: [{ type: "text", text: `ran ${call.id}` }], isError: false });
 
-// A program that lives on: a JSON line for each event, a JSON line for each answer.
+// A program that lives on: a JSON line for each event, a JSON line for each answer. Events of one turn of the
+// event loop are written together.
 class Worker {
     constructor(path) {
         this.child = spawn(path, { stdio: ["pipe", "pipe", "inherit"] });
         this.waiting = new Map();
         this.last = 0;
+        this.asked = "";
         let rest = "";
         this.child.stdout.setEncoding("utf8");
         this.child.stdout.on("data", (text) => {
@@ -48,7 +50,13 @@ class Worker {
         return new Promise((settle) => {
             const id = ++this.last;
             this.waiting.set(id, settle);
-            this.child.stdin.write(`${JSON.stringify({ id, event })}\n`);
+            if (this.asked === "") {
+                process.nextTick(() => {
+                    this.child.stdin.write(this.asked);
+                    this.asked = "";
+                });
+            }
+            this.asked += `${JSON.stringify({ id, event })}\n`;
         });
     }
 }
