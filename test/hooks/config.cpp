@@ -1,4 +1,5 @@
 #include <belay/hooks/config.hpp>
+#include <belay/hooks/protocol/claude.hpp>
 #include <belay/hooks/protocol/vera.hpp>
 
 #include <boost/json/parse.hpp>
@@ -661,6 +662,18 @@ BOOST_AUTO_TEST_CASE(a_name_that_no_tool_has_is_told)
                        boost::test_tools::per_element());
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_no_tool_has_is_told_once_however_many_protocols_know_the_tool)
+{
+    const std::vector<const protocol*> known{&vera(), &claude(), &claude()};
+    const auto loaded = config::parse(
+        R"({"hooks":[{"phase":"pre_tool_use","argv":["a"],"tools":["BASH","Bash"]}]})",
+        "/home/nobody/.vera", "c.json", known);
+    const std::vector<std::string> once{
+        "c.json: hooks[0].tools[0] \"BASH\": names are exact (did you mean bash?)",
+        "c.json: hooks[0].tools[1] \"Bash\": names are exact (did you mean bash?)"};
+    BOOST_TEST(loaded.value().warnings() == once, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

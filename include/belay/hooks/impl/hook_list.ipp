@@ -129,33 +129,37 @@ inline checked<std::vector<std::string>> read_tools(const boost::json::value& fi
     return tools;
 }
 
-// Tells of names that no tool has, so that the hook would never run for them.
-inline void warn_of_other_names(const executable& hook, const std::string& where, protocols known,
-                                std::vector<std::string>& warnings)
+// Why hardly a tool is called that; empty if one may be.
+inline std::string doubt_of_tool(const std::string& name, const executable& hook, protocols known)
 {
     const auto is_in_no_name = [](unsigned char c) {
         return c <= ' ' || c == 0x7F || c == '*' || c == '?' || c == '|' || c == ',';
     };
-    for (std::size_t i = 0; i != hook.tools.size(); ++i) {
-        const auto& name = hook.tools[i];
-        const auto warn = [&](const std::string& why) {
-            warnings.push_back(where + ".tools[" + std::to_string(i) + "] " +
-                               excerpt(boost::json::string(name)) + ": " + why);
-        };
-        if (std::ranges::any_of(name, is_in_no_name)) {
-            warn("names are exact; no tool is called that");
-            continue;
-        }
-        for (const auto* one : known) {
-            for (const auto& [own, means] : one->tools()) {
-                if (name == own && one == hook.speaks) {
-                    warn("the name of the " + std::string(one->name()) +
-                         " protocol, not of the tool" + did_you_mean(means));
-                } else if (name != means && letters(name) == letters(means)) {
-                    warn("names are exact" + did_you_mean(means));
-                }
+    if (std::ranges::any_of(name, is_in_no_name)) return "names are exact; no tool is called that";
+    for (const auto* one : known) {
+        for (const auto& [own, means] : one->tools()) {
+            if (name == own && one == hook.speaks) {
+                return "the name of the " + std::string(one->name()) +
+                       " protocol, not of the tool" + did_you_mean(means);
+            }
+            if (name != means && letters(name) == letters(means)) {
+                return "names are exact" + did_you_mean(means);
             }
         }
+    }
+    return "";
+}
+
+// Tells once of each name for which the hook would hardly ever run.
+inline void warn_of_other_names(const executable& hook, const std::string& where, protocols known,
+                                std::vector<std::string>& warnings)
+{
+    for (std::size_t i = 0; i != hook.tools.size(); ++i) {
+        const auto& name = hook.tools[i];
+        const auto doubt = doubt_of_tool(name, hook, known);
+        if (doubt.empty()) continue;
+        warnings.push_back(where + ".tools[" + std::to_string(i) + "] " +
+                           excerpt(boost::json::string(name)) + ": " + doubt);
     }
 }
 
