@@ -20,7 +20,7 @@
 #endif
 
 // NOINLINE for what is seldom reached, so that it does not burden what is reached often; INLINE for what
-// is reached often, and is little where the seldom is out of the way.
+// is reached often, and is short, since what is seldom needed is elsewhere.
 #if defined(__GNUC__)
 #define BELAY_NOINLINE __attribute__((noinline))
 #define BELAY_INLINE __attribute__((always_inline)) inline

@@ -51,10 +51,39 @@ BOOST_AUTO_TEST_CASE(the_value_is_taken_as_it_stands)
     BOOST_TEST(taken("{\"id\":18446744073709551615}") == "18446744073709551615 ");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_in_the_value_is_not_judged)
+BOOST_AUTO_TEST_CASE(a_value_is_any_json_and_nothing_else)
 {
-    BOOST_TEST(taken("{\"id\":1,\"result\":nonsense}") == "1 nonsense");
-    BOOST_TEST(taken("{\"id\":1,\"result\":{\"a\":}}") == "1 {\"a\":}");
+    const auto nested = [](std::size_t depth) {
+        return std::string(depth, '[') + std::string(depth, ']');
+    };
+    for (const std::string value :
+         {"true", "false", "null", "0", "-0", "10", "-1.5", "1e3", "1E+3", "0.0e-1", "\"\"",
+          "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD800\"", "\"\x7F\xC3\xA9\"", "[]", "[ ]", "{ }",
+          "[1 , [2]]", "{\"a\" : {\"b\":[{}]} , \"a\":1}"}) {
+        BOOST_TEST_INFO(value);
+        BOOST_TEST(taken("{\"id\":1,\"result\":" + value + "}") == "1 " + value);
+    }
+    BOOST_TEST(taken("{\"id\":1,\"result\":" + nested(500) + "}") == "1 " + nested(500));
+    for (const std::string value : {"nonsense",  "True",       "nul",      "nulll",
+                                    "01",        "-",          "+1",       ".5",
+                                    "1.",        "1e",         "1e+",      "0x1",
+                                    "--1",       "'a'",        "\"\\a\"",  "\"\\u12g4\"",
+                                    "\"\\u12\"", "\"\t\"",     "\"a\"b\"", "[1,]",
+                                    "[,1]",      "[1 2]",      "[1}",      "{\"a\"}",
+                                    "{\"a\":}",  "{\"a\":1,}", "{a:1}",    "{\"a\":1 \"b\":2}",
+                                    "{1:2}",     "{]"}) {
+        BOOST_TEST_INFO(value);
+        BOOST_TEST((fault("{\"id\":1,\"result\":" + value + "}").code == errc::not_json));
+    }
+    BOOST_TEST((fault("{\"id\":1,\"result\":" + nested(501) + "}").code == errc::not_json));
+    BOOST_TEST((fault("{\"id\":1,\"result\":" + std::string(100'000, '[')).code == errc::not_json));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_json_is_refused_with_its_place)
+{
+    BOOST_TEST(fault("hello").message == "not a JSON object");
+    BOOST_TEST(fault("{\"id\":1,\"result\":{\"power\":}}").message == "not valid JSON at byte 26");
+    BOOST_TEST(fault("{\"id\":1,\"result\":{\"a\":1,}}").message == "not valid JSON at byte 24");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_object_is_refused)
@@ -99,12 +128,14 @@ BOOST_AUTO_TEST_CASE(other_members_and_members_that_are_there_twice_are_refused)
         BOOST_TEST((fault(line).code == errc::invalid_answer));
     }
     BOOST_TEST(fault("{\"id\":1,\"event\":1}").message == "it has a member \"event\"");
+    BOOST_TEST(fault("{\"power\":\"observe\"}").message ==
+               "it has no \"id\" (a line is {\"id\":1,\"result\":...})");
 }
 
 BOOST_AUTO_TEST_CASE(an_id_that_is_no_whole_number_is_refused)
 {
     for (const std::string_view id :
-         {"-1", "1.0", "1e3", "\"1\"", "null", "01", "+1", "0x1", "18446744073709551616", "[1]"}) {
+         {"-1", "1.0", "1e3", "\"1\"", "null", "18446744073709551616", "[1]"}) {
         BOOST_TEST_INFO(id);
         BOOST_TEST((fault("{\"id\":" + std::string(id) + "}").code == errc::invalid_answer));
     }
@@ -146,6 +177,7 @@ BOOST_AUTO_TEST_CASE(a_quotation_is_one_line_that_does_nothing_to_a_terminal)
 BOOST_AUTO_TEST_CASE(a_quotation_is_cut_between_characters)
 {
     BOOST_TEST(quotation(std::string(200, 'x')) == '"' + std::string(200, 'x') + '"');
+    BOOST_TEST(quotation("abcd", 3) == "\"abc\"...");
     BOOST_TEST(quotation(std::string(201, 'x')) == '"' + std::string(200, 'x') + "\"...");
     std::string wide;
     for (int i = 0; i < 1000; ++i) wide += "\xF0\x9F\x98\x80";

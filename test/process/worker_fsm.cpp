@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_hangs_again_and_again_is_started_after_longer_
         fsm.launched(now);
         hang();
         const worker_step refused = ask();
-        BOOST_TEST((completed(refused, errc::not_started) == tickets{which}));
+        BOOST_TEST((completed(refused, errc::unavailable) == tickets{which}));
         BOOST_TEST((fsm.not_before() == begun + pause));
         now = begun + pause;
         BOOST_TEST(ask().launch);
@@ -366,10 +366,10 @@ BOOST_AUTO_TEST_CASE(a_pause_is_not_charged)
 BOOST_AUTO_TEST_CASE(a_request_does_not_wait_for_a_pause_that_is_longer_than_its_timeout)
 {
     machine fsm = crashed_twice(rules());  // a pause of 100 ms
-    BOOST_TEST((completed(fsm.request(3, 99ms, start), errc::not_started) == tickets{3}));
+    BOOST_TEST((completed(fsm.request(3, 99ms, start), errc::unavailable) == tickets{3}));
     BOOST_TEST(!fsm.next_wake());
     BOOST_TEST(is_nothing(fsm.request(4, 100ms, start)));
-    BOOST_TEST((completed(fsm.request(5, 39ms, start + 60ms), errc::not_started) == tickets{5}));
+    BOOST_TEST((completed(fsm.request(5, 39ms, start + 60ms), errc::unavailable) == tickets{5}));
     BOOST_TEST(is_nothing(fsm.request(6, 40ms, start + 60ms)));  // what is left of it
     BOOST_TEST(fsm.time_passed(start + 100ms).launch);
     BOOST_TEST((sent(fsm.launched(start + 100ms)) == tickets{4}));
@@ -386,8 +386,8 @@ BOOST_AUTO_TEST_CASE(what_waits_when_such_a_pause_begins_fails_too)
     const worker_step step = fsm.exited(errc::exited, start);
     BOOST_REQUIRE(step.complete.size() == 3U);
     BOOST_TEST((step.complete[0].which == 1U && step.complete[0].error == errc::exited));
-    BOOST_TEST((step.complete[1].which == 2U && step.complete[1].error == errc::not_started));
-    BOOST_TEST((step.complete[2].which == 4U && step.complete[2].error == errc::not_started));
+    BOOST_TEST((step.complete[1].which == 2U && step.complete[1].error == errc::unavailable));
+    BOOST_TEST((step.complete[2].which == 4U && step.complete[2].error == errc::unavailable));
     BOOST_TEST((fsm.next_wake() == start + 100ms));
     fsm.time_passed(start + 100ms);
     BOOST_TEST((sent(fsm.launched(start + 100ms)) == tickets{3}));
@@ -400,9 +400,20 @@ BOOST_AUTO_TEST_CASE(what_crashes_before_such_a_pause_is_not_sent_once_more)
     fsm.time_passed(start + 100ms);
     fsm.launched(start + 100ms);
     const worker_step step = fsm.exited(errc::signalled, start + 100ms);  // a pause of 200 ms
-    BOOST_TEST((completed(step, errc::signalled) == tickets{3}));
+    BOOST_TEST((completed(step, errc::unavailable) == tickets{3}));
     BOOST_TEST(step.wait_again.empty());
     BOOST_TEST(!fsm.next_wake());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_with_a_timeout_waits_longer_than_a_second)
+{
+    machine::rules by = rules();
+    by.first_pause = by.longest_pause = 1001ms;
+    machine fsm = crashed_twice(by);
+    BOOST_TEST((completed(fsm.request(3, 30s, start), errc::unavailable) == tickets{3}));
+    BOOST_TEST(is_nothing(fsm.request(4, 30s, start + 1ms)));  // 1000 ms are left
+    BOOST_TEST(is_nothing(fsm.request(5, std::nullopt, start)));
+    BOOST_TEST(fsm.time_passed(start + 1001ms).launch);
 }
 
 BOOST_AUTO_TEST_CASE(what_another_that_is_overdue_leaves_behind_does_not_wait_either)
@@ -416,13 +427,12 @@ BOOST_AUTO_TEST_CASE(what_another_that_is_overdue_leaves_behind_does_not_wait_ei
     const worker_step step = fsm.time_passed(start + 110ms);  // 190 ms are left of 200
     BOOST_REQUIRE(step.complete.size() == 2U);
     BOOST_TEST((step.complete[0].which == 4U && step.complete[0].error == errc::timed_out));
-    BOOST_TEST((step.complete[1].which == 5U && step.complete[1].error == errc::not_started));
+    BOOST_TEST((step.complete[1].which == 5U && step.complete[1].error == errc::unavailable));
     BOOST_TEST((step.wait_again == tickets{3}));
     BOOST_TEST(fsm.failures() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(
-    a_worker_that_crashes_at_each_request_keeps_none_for_longer_than_twice_its_timeout)
+BOOST_AUTO_TEST_CASE(a_worker_that_crashes_at_each_request_keeps_none_for_longer_than_two_seconds)
 {
     machine::rules by = rules();
     by.longest_pause = 5s;
@@ -431,7 +441,7 @@ BOOST_AUTO_TEST_CASE(
     int refused = 0;
     for (std::uint64_t which = 1; which <= 100; ++which) {
         const auto asked = now;
-        worker_step step = fsm.request(which, 1s, now);
+        worker_step step = fsm.request(which, which % 2 == 0 ? 1s : 30s, now);
         while (step.complete.empty()) {
             if (step.launch) {
                 fsm.launched(now);
@@ -443,7 +453,7 @@ BOOST_AUTO_TEST_CASE(
             }
         }
         BOOST_TEST((now - asked <= 2s));
-        refused += step.complete[0].error == errc::not_started;
+        refused += step.complete[0].error == errc::unavailable;
         now += 10ms;
     }
     BOOST_TEST(refused > 80);
@@ -547,6 +557,18 @@ BOOST_AUTO_TEST_CASE(a_busy_program_is_tried_again_for_a_while)
 }
 
 // --- Cancellation
+
+BOOST_AUTO_TEST_CASE(a_busy_program_that_nobody_waits_for_any_more_is_tried_anew_for_the_next)
+{
+    machine fsm(rules());
+    fsm.request(1, 1s, start);
+    BOOST_TEST(fsm.launch_failed(errc::busy, start).complete.empty());
+    fsm.cancel(1, start);
+    const auto later = start + 10s;
+    BOOST_TEST(fsm.request(2, 1s, later).launch);
+    BOOST_TEST(fsm.launch_failed(errc::busy, later).complete.empty());
+    BOOST_TEST(fsm.time_passed(later + 5ms).launch);
+}
 
 BOOST_AUTO_TEST_CASE(a_request_that_waits_is_cancelled_without_a_trace)
 {

@@ -130,8 +130,8 @@ private:
         Handler handler;
     };
 
-    // How an entry is asked where nobody traces, beside the pointer to it: a dispatch reads a plain
-    // array, and of the entry only its handler.
+    // How an entry is asked where nobody traces, beside the pointer to it: a dispatch of an
+    // event that is for all reads a plain array, and of the entry only its handler.
     struct call {
         flow (*ask_untraced)(entry&, detail::folding<E>&);
         entry* who;

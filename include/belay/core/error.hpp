@@ -29,6 +29,7 @@ enum class errc {
     busy,              ///< its file is still open for writing (ETXTBSY), also after a short retry
     invalid_argv,  ///< argv is empty, too long, holds a NUL, or does not start with an absolute path
     input_too_large,  ///< its input is over the limit; nothing was started
+    unavailable,  ///< it lives on for many events, has failed again and again, and is not yet started anew
 
     // running it
     output_too_large,  ///< it wrote more to stdout than its limit

@@ -193,7 +193,7 @@ BELAY_DECL std::string file_name(std::string_view path);
 /// | `exited`, `signalled`       | Command hook exited with status N, or unknown      |
 /// | `not_utf8`, `not_json`, `invalid_answer` | the protocol's                        |
 /// | `spawn_failed`, `bad_cwd`, `busy`, `invalid_argv` | with what the system said     |
-/// | `not_started`               | Command hook was not started: a worker, see there  |
+/// | `unavailable`               | Command hook is unavailable: a worker that fails again and again |
 ///
 /// A worker is started by its first event and serves all copies of the handler; it ends with the last of
 /// them, its stdin first. Its answer is judged as stdout with exit status 0. Its failures are the same;

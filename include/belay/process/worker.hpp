@@ -73,7 +73,7 @@ public:
     ///
     /// More than `worker_options::in_flight` requests wait for their turn, in their order. `timeout` (absent:
     /// no limit) begins with the turn: the wait, which includes pauses after failures, is not charged, the
-    /// start of the program is. A pause that is longer than the timeout is not waited for.
+    /// start of the program is. A pause that is longer than the timeout, or than a second, is not waited for.
     ///
     /// When the program ends by itself, or is ended because another request was overdue, a request that
     /// it has not answered is sent once more, to a fresh one, alone, with its whole timeout.
@@ -86,14 +86,14 @@ public:
     /// The program could not be started: `errc::invalid_argv`, `bad_cwd`, `busy`, `spawn_failed`, as in
     /// `async_run`. All requests that wait fail.
     ///
-    /// It is not started:
-    /// - `errc::not_started`: it has failed again and again, and the pause until it is started again is
-    ///   longer than this request's timeout.
+    /// It is not started again yet:
+    /// - `errc::unavailable`: it has failed again and again, and what is left of the pause is longer than this
+    ///   request's timeout, or than a second where it has one. One that it was given, too, if that would have to be sent once more.
     ///
     /// The program has failed, and was ended:
     /// - `errc::timed_out`: this request is overdue.
     /// - `errc::exited`, `errc::signalled`, `errc::status_lost`: it ended before it had answered, for the
-    ///   second time, or the first time where the pause is too long. Its exit status may be 0.
+    ///   second time. Its exit status may be 0.
     /// - `errc::output_too_large`: a result, or a line, is over its limit.
     /// - `errc::not_utf8`, `errc::not_json`, `errc::invalid_answer`: it wrote what is no answer to a request
     ///   that it has. All requests that it has fail; if it has none, nobody is told.

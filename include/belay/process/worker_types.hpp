@@ -48,7 +48,8 @@ struct worker_options {
     /// When it has failed, a fresh one is started at once; if that fails before it has given an answer, the
     /// next one this long after its start, then twice as long, up to `longest_pause`. To be overdue is to
     /// fail, so where requests have much time, a program that hangs is replaced without a pause. A request
-    /// with less time than what is left of a pause fails at once.
+    /// with less time than what is left of a pause fails at once, and so does any with a timeout where more
+    /// than a second is left.
     std::chrono::milliseconds first_pause{100};
     std::chrono::milliseconds longest_pause{5000};
 };
@@ -62,16 +63,15 @@ using turn_listener = std::function<void(bool has_turn)>;
 
 /// What became of a request. Passed with every error code, too.
 struct worker_reply {
-    /// The bytes of `result`: UTF-8, one value, and nobody has yet looked at whether it is valid JSON.
-    /// Empty if the answer has none.
+    /// The bytes of `result`: one JSON value. Empty if the answer has none.
     std::string result;
 
-    /// With `errc::exited` and `errc::signalled`: how the program ended. With `errc::not_started`: how the
-    /// last one did, if it ended by itself.
+    /// With `errc::exited` and `errc::signalled`: how the program ended. With `errc::unavailable`: how the
+    /// last one did, if that was seen.
     exit_status status;
 
-    /// With an error: what the program wrote to stderr after its last answer, its first `limits::err`
-    /// bytes. With `errc::not_started`: the last program.
+    /// With an error: what the program wrote to stderr after its last answer, its last `limits::err`
+    /// bytes. With `errc::unavailable`: the last program.
     std::string err;
 
     /// With an error, for people: what went wrong, and where a line was wrong, a piece of it.

@@ -21,6 +21,7 @@ constexpr const char* text_of(errc code) noexcept
     case errc::busy: return "the executable is still open for writing";
     case errc::invalid_argv: return "the argument list is not usable";
     case errc::input_too_large: return "the input is over its limit";
+    case errc::unavailable: return "the executable has failed again and again";
     case errc::output_too_large: return "the output is over its limit";
     case errc::timed_out: return "the timeout has passed";
     case errc::exited: return "the executable exited with a failure status";

@@ -138,11 +138,14 @@ inline diagnosis run_failure(const error_code& error, const std::string& detail,
 // The end of what a worker complained of, which is where the reason mostly is.
 inline std::string complaint(const process::worker_reply& reply)
 {
-    constexpr std::size_t longest = 200;
+    constexpr std::size_t longest = 1000;
     std::string_view text = process::detail::trim(reply.err);
     if (text.empty()) return "";
-    if (text.size() > longest) text.remove_prefix(text.size() - longest);
-    return "; stderr: " + process::detail::quotation(text);
+    if (text.size() > longest) {
+        text.remove_prefix(text.size() - longest);
+        text.remove_prefix(text.find('\n') + 1);  // the rest of a line, if others follow
+    }
+    return "; stderr: " + process::detail::quotation(text, longest);
 }
 
 // What an error of a worker means for a hook: the sentence of a hook that runs once, then what is known.
@@ -163,7 +166,7 @@ inline diagnosis worker_failure(const error_code& error, const process::worker_r
     case errc::not_json: return said("Command hook returned invalid JSON", details);
     case errc::not_utf8: return said("Command hook output is not valid UTF-8", details);
     case errc::invalid_answer: return said("Command hook returned an invalid answer", details);
-    case errc::not_started: return said("Command hook was not started", details);
+    case errc::unavailable: return said("Command hook is unavailable", details);
     case errc::output_too_large:
     case errc::timed_out: return said(run_failure(error, {}, timeout).message, details);
     default: return said(run_failure(error, reply.detail, timeout).message, "");

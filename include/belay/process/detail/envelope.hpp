@@ -6,6 +6,7 @@
 #include <belay/config.hpp>
 #include <belay/core/error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,13 +24,13 @@ BELAY_DECL void append_envelope(std::string& to, std::uint64_t id, std::string_v
                                 std::string_view value);
 
 /// Reads a line without its end. It has to be an object with `id`, a whole number, and at most one more
-/// member of that name. Where the value ends is found; what is in it is its reader's to judge. The
-/// diagnosis is `errc::not_utf8`, `not_json` or `invalid_answer`; `value` is part of `line`.
+/// member of that name, and to be JSON in all its parts, which nest at most 500 deep.
+/// The diagnosis is `errc::not_utf8`, `not_json` or `invalid_answer`; `value` is part of `line`.
 BELAY_DECL checked<envelope> read_envelope(std::string_view line, std::string_view member);
 
-/// A piece of what a program wrote, for a message: in quotes, one line, at most some 200 characters, none
+/// A piece of what a program wrote, for a message: in quotes, one line, at most so many characters, none
 /// of which can do anything to a terminal.
-BELAY_DECL std::string quotation(std::string_view bytes);
+BELAY_DECL std::string quotation(std::string_view bytes, std::size_t limit = 200);
 
 }  // namespace belay::process::detail
 

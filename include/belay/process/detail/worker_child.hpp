@@ -55,7 +55,8 @@ public:
         append_envelope(unwritten_, id, "event", event);
     }
 
-    bool wants_flush() const noexcept { return !unwritten_.empty() && !waits_for_in_; }
+    bool wants_flush() const noexcept { return has_unwritten() && !waits_for_in_; }
+    bool has_unwritten() const noexcept { return !unwritten_.empty(); }
 
     /// Writes what the pipe takes, the rest when it takes more. Returns false when nobody reads it any more.
     BELAY_DECL bool flush();

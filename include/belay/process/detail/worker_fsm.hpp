@@ -57,7 +57,7 @@ struct worker_step {
 /// The requests to one worker. The facts that it keeps in order: a request completes exactly once; it is
 /// sent at most twice; what is sent a second time is sent alone, so that what fails then has failed by
 /// itself; an answer is taken only from the child that was asked; a pause after failures is waited for
-/// only by who has as much time.
+/// only by those that have as much time.
 ///
 /// A step lasts until the next event: it is the machine's, so that none costs an allocation.
 class worker_fsm {
@@ -78,6 +78,9 @@ public:
     /// How long, and how often, a program that is open for writing is tried again.
     static constexpr milliseconds busy_window{100};
     static constexpr milliseconds busy_pause{5};
+
+    /// Who has a timeout does not wait longer than this for a child that has failed to be started again.
+    static constexpr milliseconds longest_wait{1000};
 
     /// `in_flight` and `recycle_after` are 1 or more; a 0 is 1.
     BELAY_DECL explicit worker_fsm(const rules& by);
@@ -136,9 +139,8 @@ private:
     BELAY_DECL void fail_in_flight(error_code why);
     template <class HasFailed>
     void take_back(error_code why, HasFailed has_failed);
-    BELAY_DECL void count_failure();
-    BELAY_DECL bool waits_for_start(const request_state& one, time_point now) const noexcept;
-    BELAY_DECL void fail_who_does_not_wait(time_point now);
+    BELAY_DECL void count_failure(time_point now);
+    BELAY_DECL bool has_time_for_pause(const request_state& one, time_point now) const noexcept;
     BELAY_DECL bool has_room_for(const request_state& one) const noexcept;
     bool is_spent() const noexcept { return sent_ >= rules_.recycle_after; }
 

@@ -99,7 +99,7 @@ private:
     BELAY_DECL void hung_up();
     BELAY_DECL void forget_evidence() noexcept;
     BELAY_DECL std::string why_late() const;
-    BELAY_DECL std::string why_not_started(clock::time_point now) const;
+    BELAY_DECL std::string why_unavailable(clock::time_point now) const;
     BELAY_DECL void misbehaved(errc why, std::string detail);
     BELAY_DECL void complete(const worker_step::completion& what, clock::time_point now);
     BELAY_DECL void post(completion what);
@@ -126,6 +126,7 @@ private:
     worker_reply evidence_;      // for those that fail
     worker_reply last_failure_;  // of a child
     std::uint64_t answers_ = 0;  // of this child
+    std::string hung_up_;        // how it did, if it did
 };
 
 }  // namespace belay::process::detail

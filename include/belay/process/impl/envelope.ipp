@@ -6,15 +6,15 @@
 #include <belay/process/utf8.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <cstddef>
-#include <cstring>
 #include <optional>
 #include <system_error>
 
 namespace belay::process::detail {
 
-/// Walks over JSON text. What it skips it does not judge, but for where it ends.
+/// Walks over JSON text, and stops where it is none.
 class json_walker {
 public:
     explicit json_walker(std::string_view text) noexcept
@@ -45,22 +45,18 @@ public:
         return std::string_view(from, static_cast<std::size_t>(at_ - from) - 1);
     }
 
-    /// The bytes of a value. Nothing: there is none, or no end of it.
+    /// The bytes of a value. Nothing: there is none.
     std::optional<std::string_view> take_value() noexcept
     {
         skip_blanks();
         const char* const from = at_;
-        if (at_ != end_ && *at_ == '"') {
-            ++at_;
-            if (!skip_rest_of_string()) return std::nullopt;
-        } else if (at_ != end_ && (*at_ == '{' || *at_ == '[')) {
-            if (!skip_nested()) return std::nullopt;
-        } else {
-            while (at_ != end_ && !is_blank(*at_) && *at_ != ',' && *at_ != '}' && *at_ != ']')
-                ++at_;
-        }
-        if (at_ == from) return std::nullopt;
+        if (!skip_value(0)) return std::nullopt;
         return std::string_view(from, static_cast<std::size_t>(at_ - from));
+    }
+
+    std::size_t offset_in(std::string_view text) const noexcept
+    {
+        return static_cast<std::size_t>(at_ - text.data());
     }
 
 private:
@@ -69,35 +65,85 @@ private:
         return c == ' ' || c == '\t' || c == '\r' || c == '\n';
     }
 
-    /// Up to the first quote that an even number of backslashes stands before.
+    static bool is_hex(char c) noexcept
+    {
+        return ('0' <= c && c <= '9') || ('a' <= (c | 0x20) && (c | 0x20) <= 'f');
+    }
+
+    bool next_is(char c) const noexcept { return at_ != end_ && *at_ == c; }
+
+    bool skip_one(char c) noexcept
+    {
+        if (!next_is(c)) return false;
+        ++at_;
+        return true;
+    }
+
+    bool skip_value(unsigned depth) noexcept
+    {
+        if (skip_one('"')) return skip_rest_of_string();
+        if (next_is('{') || next_is('[')) return skip_nested(depth);
+        return skip_word("true") || skip_word("false") || skip_word("null") || skip_number();
+    }
+
     bool skip_rest_of_string() noexcept
     {
-        const char* const begin = at_;
-        while (const void* const found =
-                   std::memchr(at_, '"', static_cast<std::size_t>(end_ - at_))) {
-            const char* const quote = static_cast<const char*>(found);
-            const char* unescaped = quote;
-            while (unescaped != begin && unescaped[-1] == '\\') --unescaped;
-            at_ = quote + 1;
-            if ((quote - unescaped) % 2 == 0) return true;
+        for (; at_ != end_; ++at_) {
+            if (*at_ == '"') return ++at_, true;
+            if (static_cast<unsigned char>(*at_) < 0x20) return false;
+            if (*at_ == '\\' && !skip_to_end_of_escape()) return false;
         }
         return false;
     }
 
-    bool skip_nested() noexcept
+    bool skip_to_end_of_escape() noexcept
     {
-        std::size_t depth = 0;
-        while (at_ != end_) {
-            const char c = *at_++;
-            if (c == '"') {
-                if (!skip_rest_of_string()) return false;
-            } else if (c == '{' || c == '[') {
-                ++depth;
-            } else if (c == '}' || c == ']') {
-                if (--depth == 0) return true;
-            }
+        if (++at_ == end_) return false;
+        if (*at_ != 'u') return std::string_view("\"\\/bfnrt").find(*at_) != std::string_view::npos;
+        for (int i = 0; i != 4; ++i) {
+            if (++at_ == end_ || !is_hex(*at_)) return false;
         }
-        return false;
+        return true;
+    }
+
+    bool skip_nested(unsigned depth) noexcept
+    {
+        constexpr unsigned deepest = 500;
+        if (depth == deepest) return false;
+        const bool is_object = *at_++ == '{';
+        const char last = is_object ? '}' : ']';
+        if (take(last)) return true;
+        do {
+            if (is_object && !(take_string() && take(':'))) return false;
+            skip_blanks();
+            if (!skip_value(depth + 1)) return false;
+        } while (take(','));
+        return take(last);
+    }
+
+    bool skip_word(std::string_view word) noexcept
+    {
+        if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word))
+            return false;
+        at_ += word.size();
+        return true;
+    }
+
+    bool skip_number() noexcept
+    {
+        skip_one('-');
+        if (!skip_one('0') && !skip_digits()) return false;
+        if (skip_one('.') && !skip_digits()) return false;
+        if (!skip_one('e') && !skip_one('E')) return true;
+        if (!skip_one('+')) skip_one('-');
+        return skip_digits();
+    }
+
+    bool skip_digits() noexcept
+    {
+        const char* const from = at_;
+        while (at_ != end_ && '0' <= *at_ && *at_ <= '9') ++at_;
+        return at_ != from;
     }
 
     const char* at_;
@@ -107,8 +153,9 @@ private:
 BELAY_DECL void append_envelope(std::string& to, std::uint64_t id, std::string_view member,
                                 std::string_view value)
 {
-    char
-        before[64];  // appended at once; the greatest id has 20 digits, and the member a short name
+    // Appended at once. The greatest id has 20 digits.
+    assert(member.size() <= 16);
+    char before[64];
     char* end = before;
     const auto add = [&end](std::string_view part) { end = std::ranges::copy(part, end).out; };
     add("{\"id\":");
@@ -132,14 +179,18 @@ BELAY_DECL checked<envelope> read_envelope(std::string_view line, std::string_vi
     if (const auto offset = utf8_error_offset(line))
         return diagnosis{errc::not_utf8, "not UTF-8 at byte " + std::to_string(*offset)};
 
-    const auto not_json = [] { return diagnosis{errc::not_json, "not a JSON object"}; };
     const auto invalid = [](std::string why) {
         return diagnosis{errc::invalid_answer, std::move(why)};
     };
     envelope found;
     bool has_id = false;
+    std::optional<std::string_view> other;
     json_walker at(line);
-    if (!at.take('{')) return not_json();
+    const auto not_json = [&] {
+        return diagnosis{errc::not_json,
+                         "not valid JSON at byte " + std::to_string(at.offset_in(line))};
+    };
+    if (!at.take('{')) return diagnosis{errc::not_json, "not a JSON object"};
     for (bool first = true; !at.take('}'); first = false) {
         if (!first && !at.take(',')) return not_json();
         const auto key = at.take_string();
@@ -151,25 +202,25 @@ BELAY_DECL checked<envelope> read_envelope(std::string_view line, std::string_vi
             has_id = true;
             const char* const after = value->data() + value->size();
             const auto number = std::from_chars(value->data(), after, found.id);
-            const bool padded = value->size() > 1 && value->front() == '0';
-            if (number.ec != std::errc() || number.ptr != after || padded)
+            if (number.ec != std::errc() || number.ptr != after)
                 return invalid("\"id\" is not a whole number");
         } else if (*key == member) {
             if (!found.value.empty()) return invalid(quotation(member) + " is there twice");
             found.value = *value;
-        } else {
-            return invalid("it has a member " + quotation(*key));
+        } else if (!other) {
+            other = *key;
         }
     }
     at.skip_blanks();
     if (!at.at_end()) return not_json();
-    if (!has_id) return invalid("it has no \"id\"");
+    if (!has_id)
+        return invalid("it has no \"id\" (a line is {\"id\":1," + quotation(member) + ":...})");
+    if (other) return invalid("it has a member " + quotation(*other));
     return found;
 }
 
-BELAY_DECL std::string quotation(std::string_view bytes)
+BELAY_DECL std::string quotation(std::string_view bytes, std::size_t limit)
 {
-    constexpr std::size_t limit = 200;  // code points
     // Before the conversion: it may be much. A code point has at most four bytes.
     const std::string text = utf8_lenient(bytes.substr(0, 4 * (limit + 1)));
     const auto is_harmful = [](char32_t point) {

@@ -247,8 +247,9 @@ BELAY_DECL void worker_child::read_err(std::size_t at_most)
         if (n <= 0) return close(error_);
         const auto size = static_cast<std::size_t>(n);
         at_most -= size;
-        if (owner_)
-            err_.append(buffer, std::min(size, within_.err - std::min(within_.err, err_.size())));
+        if (!owner_) continue;
+        err_.append(buffer, size);
+        if (err_.size() > within_.err) err_.erase(0, err_.size() - within_.err);
     }
 }
 

@@ -22,8 +22,11 @@ BELAY_DECL const worker_step& worker_fsm::request(ticket which, std::optional<mi
         step_.complete.push_back({which, errc::closed});
     else if (timeout && *timeout <= milliseconds::zero())
         step_.complete.push_back({which, errc::timed_out});
+    else if (request_state fresh{.which = which, .timeout = timeout};
+             state_ == state::none && !has_time_for_pause(fresh, now))
+        step_.complete.push_back({which, errc::unavailable});
     else {
-        waiting_.push_back({.which = which, .timeout = timeout});
+        waiting_.push_back(std::move(fresh));
         go_on(now, now);
     }
     return step_;
@@ -35,6 +38,7 @@ BELAY_DECL const worker_step& worker_fsm::cancel(ticket which, time_point now)
     const auto has_ticket = [which](const request_state& one) { return one.which == which; };
     if (const auto it = std::ranges::find_if(waiting_, has_ticket); it != waiting_.end()) {
         waiting_.erase(it);
+        if (waiting_.empty()) busy_since_.reset();
     } else if (const auto sent = std::ranges::find_if(in_flight_, has_ticket);
                sent != in_flight_.end() && !sent->abandoned) {
         sent->abandoned = true;
@@ -108,7 +112,7 @@ BELAY_DECL const worker_step& worker_fsm::misbehaved(errc why, time_point now)
     step_.end = worker_end::terminate;
     state_ = state::none;
     fail_in_flight(why);
-    count_failure();
+    count_failure(now);
     go_on(now, now);
     return step_;
 }
@@ -127,9 +131,8 @@ BELAY_DECL const worker_step& worker_fsm::exited(error_code how, time_point now)
 {
     step_.clear();
     state_ = state::none;
-    count_failure();
-    take_back(how,
-              [&](const request_state& one) { return one.again || !waits_for_start(one, now); });
+    take_back(how, [](const request_state& one) { return one.again; });
+    count_failure(now);
     go_on(now, now);
     return step_;
 }
@@ -141,8 +144,8 @@ BELAY_DECL const worker_step& worker_fsm::time_passed(time_point now)
     if (std::ranges::any_of(in_flight_, is_late)) {
         step_.end = worker_end::terminate;
         state_ = state::none;
-        count_failure();
         take_back(errc::timed_out, is_late);
+        count_failure(now);
     } else if (idle_since_ && rules_.idle_timeout &&
                belay::detail::time_after(*idle_since_, *rules_.idle_timeout) <= now) {
         step_.end = worker_end::retire;
@@ -173,11 +176,10 @@ BELAY_DECL void worker_fsm::go_on(time_point now, time_point turn)
 {
     const bool is_last = state_ == state::leaving || (state_ == state::running && is_spent());
     if (is_last && in_flight_.empty()) {
-        if (state_ == state::leaving) count_failure();
+        if (state_ == state::leaving) count_failure(now);
         step_.end = worker_end::retire;
         state_ = state::none;
     }
-    if (state_ == state::none) fail_who_does_not_wait(now);
     if (state_ == state::none && !waiting_.empty() && not_before_ <= now) {
         state_ = state::launching;
         launch_started_ = now;
@@ -221,30 +223,28 @@ void worker_fsm::take_back(error_code why, HasFailed has_failed)
     in_flight_.clear();
 }
 
-/// The first fresh child is started at once, then each a longer time after the start of the last.
-BELAY_DECL void worker_fsm::count_failure()
+/// The first fresh child is started at once, then each a longer time after the start of the last. Those
+/// that have less time than that are refused.
+BELAY_DECL void worker_fsm::count_failure(time_point now)
 {
     ++failures_;
     milliseconds pause = failures_ > 1 ? rules_.first_pause : milliseconds::zero();
     for (unsigned i = 2; i < failures_ && pause < rules_.longest_pause; ++i) pause *= 2;
     not_before_ = belay::detail::time_after(launch_started_, std::min(pause, rules_.longest_pause));
-}
-
-/// A pause after failures may be longer than the request's own time. That for a busy program is not.
-BELAY_DECL bool worker_fsm::waits_for_start(const request_state& one, time_point now) const noexcept
-{
-    return busy_since_ || !one.timeout ||
-           not_before_ <= belay::detail::time_after(now, *one.timeout);
-}
-
-BELAY_DECL void worker_fsm::fail_who_does_not_wait(time_point now)
-{
     std::erase_if(waiting_, [&](const request_state& one) {
-        if (waits_for_start(one, now)) return false;
+        if (has_time_for_pause(one, now)) return false;
         std::erase(step_.wait_again, one.which);
-        step_.complete.push_back({one.which, errc::not_started});
+        step_.complete.push_back({one.which, errc::unavailable});
         return true;
     });
+}
+
+/// The pause for a busy program is short, and all have time for it.
+BELAY_DECL bool worker_fsm::has_time_for_pause(const request_state& one,
+                                               time_point now) const noexcept
+{
+    return busy_since_ || !one.timeout ||
+           not_before_ <= belay::detail::time_after(now, std::min(*one.timeout, longest_wait));
 }
 
 BELAY_DECL bool worker_fsm::has_room_for(const request_state& one) const noexcept

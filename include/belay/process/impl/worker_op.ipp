@@ -16,12 +16,6 @@
 
 namespace belay::process::detail {
 
-/// Its pipes are asked in this order, since the end of its stdout is mostly seen first.
-inline std::string way_of_hanging_up(const worker_child& child)
-{
-    return child.has_closed_out() ? "closed its stdout" : "closed its stdin";
-}
-
 /// Calls its worker at a time. Kept alive by its own wait.
 class worker_alarm : public std::enable_shared_from_this<worker_alarm> {
 public:
@@ -156,7 +150,9 @@ BELAY_DECL void worker_op::hung_up()
 {
     forget_evidence();
     evidence_.err = child_->err();
-    evidence_.detail = "the worker " + way_of_hanging_up(*child_);
+    if (hung_up_.empty())
+        hung_up_ = child_->has_closed_out() ? "closed its stdout" : "closed its stdin";
+    evidence_.detail = "the worker " + hung_up_;
     last_failure_ = evidence_;
     const clock::time_point now = time_.now();
     obey(fsm_.hung_up(now), now);
@@ -167,7 +163,7 @@ BELAY_DECL void worker_op::on_exit(exit_status status, bool was_made_to)
     forget_evidence();
     evidence_.status = status;
     evidence_.err = child_->err();
-    const std::string before = was_made_to ? way_of_hanging_up(*child_) + " and " : "";
+    const std::string before = was_made_to ? hung_up_ + " and " : "";
     child_ = nullptr;
     errc code = errc::status_lost;
     std::string how = "ended, and its status was taken by something else,";
@@ -188,13 +184,13 @@ BELAY_DECL void worker_op::on_exit(exit_status status, bool was_made_to)
 BELAY_DECL void worker_op::on_alarm()
 {
     forget_evidence();
-    if (child_) {
-        evidence_.err = child_->err();
-        evidence_.detail = why_late();
-    }
     const clock::time_point now = time_.now();
     const worker_step& step = fsm_.time_passed(now);
-    if (step.end == worker_end::terminate) last_failure_ = evidence_;
+    if (step.end == worker_end::terminate) {
+        evidence_.err = child_->err();
+        evidence_.detail = why_late();
+        last_failure_ = evidence_;
+    }
     obey(step, now);
     go_on();
 }
@@ -202,24 +198,26 @@ BELAY_DECL void worker_op::on_alarm()
 BELAY_DECL void worker_op::end_lines()
 {
     write();  // before those who hear of a completion take their time
-    std::vector<completion> now = std::move(spare_);
+    std::vector<completion> now = std::exchange(spare_, {});
+    now.swap(ready_);
     std::size_t called = 0;
-    try {
-        while (!ready_.empty()) {
-            now.swap(ready_);
-            for (called = 0; called < now.size();) now[called++]();
-            now.clear();
-        }
-    } catch (...) {
-        // The others are not to suffer from it.
+    // What has completed meanwhile is posted: whoever asks again at each failure holds up nobody. So are the
+    // others where one throws.
+    const auto post_the_rest = [&] {
         for (; called < now.size(); ++called) post(std::move(now[called]));
         for (completion& one : ready_) post(std::move(one));
         forget_lines();
+    };
+    try {
+        while (called < now.size()) now[called++]();
+    } catch (...) {
+        post_the_rest();
         go_on();
         throw;
     }
+    post_the_rest();
+    now.clear();
     spare_ = std::move(now);
-    forget_lines();
     write();
     set_alarm();
 }
@@ -317,6 +315,7 @@ BELAY_DECL const worker_step& worker_op::launch()
         return fail_watching(error);
     child_ = next.get();
     answers_ = 0;
+    hung_up_.clear();
     child_->watch();
     return fsm_.launched(time_.now());
 }
@@ -362,16 +361,17 @@ BELAY_DECL void worker_op::forget_evidence() noexcept
 /// What its child has done instead of answering.
 BELAY_DECL std::string worker_op::why_late() const
 {
-    if (child_->has_closed_out()) return "the worker closed its stdout and did not exit";
+    if (!hung_up_.empty()) return "the worker " + hung_up_ + " and did not exit";
+    if (child_->has_unwritten()) return "the worker did not read all of its input";
     if (const auto line = child_->unfinished_line(); !line.empty())
         return "the worker wrote only " + quotation(line) +
                " (is a line break missing, or a flush?)";
-    if (answers_ == 0) return "the worker wrote nothing (is its output flushed?)";
+    if (answers_ == 0) return "the worker wrote nothing (does it read line by line, and flush its output?)";
     return "the worker, which has answered " + std::to_string(answers_) +
            (answers_ == 1 ? " request" : " requests") + ", gave no answer";
 }
 
-BELAY_DECL std::string worker_op::why_not_started(clock::time_point now) const
+BELAY_DECL std::string worker_op::why_unavailable(clock::time_point now) const
 {
     const auto pause = std::chrono::ceil<std::chrono::milliseconds>(fsm_.not_before() - now);
     return last_failure_.detail + "; it has failed " + std::to_string(fsm_.failures()) +
@@ -396,12 +396,14 @@ BELAY_DECL void worker_op::complete(const worker_step::completion& what, clock::
     worker_reply& reply = ready_.back().reply;
     if (!what.error) {
         reply.result = result_;
-    } else if (what.error == errc::not_started) {
+    } else if (what.error == errc::unavailable) {
         reply = last_failure_;
-        reply.detail = why_not_started(now);
+        reply.detail = why_unavailable(now);
     } else {
         reply = evidence_;
     }
+    if (what.error == errc::timed_out && reply.detail.empty())
+        reply.detail = "the request had no time";
     if (what.error == errc::timed_out && request.pays_for_start)
         reply.detail += "; its start was a part of the time";
     reply.duration = now - request.started;
