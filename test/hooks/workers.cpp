@@ -267,6 +267,17 @@ BOOST_AUTO_TEST_CASE(it_speaks_the_protocol_of_its_entry)
                "\"first line\\u000ano\"");
 }
 
+BOOST_AUTO_TEST_CASE(a_result_that_is_no_json_is_a_failure_under_every_protocol)
+{
+    const std::string why =
+        "Command hook returned invalid JSON: the worker wrote a line that is no answer, not valid "
+        "JSON at byte 51: ";
+    use({entry("pre_tool_use")});
+    BOOST_TEST(failed("broken").message.starts_with(why));
+    use({entry("PreToolUse", R"({"protocol":"claude"})")});
+    BOOST_TEST(failed("broken").message.starts_with(why));
+}
+
 BOOST_AUTO_TEST_CASE(what_goes_wrong_is_said_in_the_documents_words_and_then_what_is_known)
 {
     use({entry("pre_tool_use")});
@@ -290,7 +301,7 @@ BOOST_AUTO_TEST_CASE(what_goes_wrong_is_said_in_the_documents_words_and_then_wha
          "UTF-8 at byte 0: \"\xEF\xBF\xBD\""},
         {"say {}", errc::invalid_answer,
          "Command hook returned an invalid answer: the worker wrote a line that is no answer, it "
-         "has no \"id\": \"{}\""},
+         "has no \"id\" (a line is {\"id\":1,\"result\":...}): \"{}\""},
         {"large", errc::output_too_large,
          "Command hook output exceeded its byte bound: the worker's result has 65602 bytes; at "
          "most 65536 are allowed"},
@@ -309,8 +320,10 @@ BOOST_AUTO_TEST_CASE(what_goes_wrong_is_said_in_the_documents_words_and_then_wha
 BOOST_AUTO_TEST_CASE(of_a_long_complaint_the_end_is_shown)
 {
     use({entry("pre_tool_use")});
-    const auto said = failed("exit 1 " + std::string(200, 'x')).message;
-    BOOST_TEST(said.ends_with("; stderr: \"" + std::string(200, 'x') + '"'));
+    const auto said = failed("exit 1 " + std::string(990, 'x')).message;
+    BOOST_TEST(said.ends_with("; stderr: \"" + std::string(990, 'x') + '"'));
+    const auto longer = failed("exit 1 " + std::string(1001, 'y')).message;
+    BOOST_TEST(longer.ends_with("; stderr: \"" + std::string(1000, 'y') + '"'));
 }
 
 BOOST_AUTO_TEST_CASE(one_that_is_overdue_is_ended_and_another_serves_the_next_event)
@@ -319,8 +332,8 @@ BOOST_AUTO_TEST_CASE(one_that_is_overdue_is_ended_and_another_serves_the_next_ev
     const auto why = failed("hang");
     BOOST_TEST((why.code == errc::timed_out));
     BOOST_TEST(why.message ==
-               "Command hook timed out after 300ms: the worker wrote nothing (is its output "
-               "flushed?); its start was a part of the time");
+               "Command hook timed out after 300ms: the worker wrote nothing (does it read line by "
+               "line, and flush its output?); its start was a part of the time");
     BOOST_TEST(comes_true([&] { return is_gone(pids().front()); }));
     // On a machine that is busy the next one may be overdue, too.
     BOOST_TEST(comes_true([&] { return !reason(ask("pid")).empty(); }));
@@ -343,7 +356,7 @@ BOOST_AUTO_TEST_CASE(one_that_fails_at_each_event_keeps_the_gate_closed_and_soon
     hooks.emplace(io.get_executor(), options(std::move(how)));
     use({entry("pre_tool_use")});
     const std::string beginning =
-        "Command hook was not started: the worker exited with status 3 before it had answered; ";
+        "Command hook is unavailable: the worker exited with status 3 before it had answered; ";
     failure why;
     for (int i = 0; i < 3 && !why.message.starts_with(beginning); ++i) why = failed("exit 3 ");
     BOOST_TEST(why.message.starts_with(beginning), why.message);

@@ -23,6 +23,7 @@ while IFS= read -r line; do
     deny)
         result='{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"not now"}}'
         ;;
+    broken) result='{"decision":"block","reason":"no",}' ;;
     exit*)
         echo "first line" >&2
         printf '%s' "${command#exit * }" >&2
