@@ -1,6 +1,7 @@
 #ifndef BELAY_PROCESS_IMPL_ENVELOPE_IPP
 #define BELAY_PROCESS_IMPL_ENVELOPE_IPP
 
+#include <belay/process/detail/bytes.hpp>
 #include <belay/process/detail/envelope.hpp>
 #include <belay/process/detail/text.hpp>
 #include <belay/process/utf8.hpp>
@@ -88,14 +89,18 @@ private:
 
     bool skip_rest_of_string() noexcept
     {
-        for (; at_ != end_; ++at_) {
-            if (*at_ == '"') return ++at_, true;
-            if (static_cast<unsigned char>(*at_) < 0x20) return false;
-            if (*at_ == '\\' && !skip_to_end_of_escape()) return false;
+        const auto marks = [](bytes8 word) {
+            return marks_equal(word, '"') | marks_equal(word, '\\') | marks_below(word, 0x20);
+        };
+        for (;; ++at_) {
+            const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+            at_ += find_marked(rest, 0, marks);
+            if (skip_one('"')) return true;
+            if (!next_is('\\') || !skip_to_end_of_escape()) return false;
         }
-        return false;
     }
 
+    /// From the backslash to the last character.
     bool skip_to_end_of_escape() noexcept
     {
         if (++at_ == end_) return false;
