@@ -517,7 +517,9 @@ BOOST_AUTO_TEST_CASE(an_answer_to_nobody_is_a_failure_that_quotes_it)
 {
     const outcome unknown = ask_once(probe_worker(), "as 77 result 7b7d");
     BOOST_TEST((unknown.error == errc::invalid_answer));
-    BOOST_TEST(says(unknown.reply.detail, "not given: \"{\"id\":77,\"result\":{}}\""));
+    BOOST_TEST(
+        says(unknown.reply.detail,
+             "not given (an answer has the id of its request): \"{\"id\":77,\"result\":{}}\""));
 
     asio::io_context loop;
     worker whom(loop.get_executor(), probe_worker());
@@ -636,7 +638,8 @@ BOOST_AUTO_TEST_CASE(a_timeout_says_what_the_program_did_instead_of_answering)
     } cases[] = {
         {{},
          "",
-         "the worker wrote nothing (does it read line by line, and flush its output?); its start was a part of the time"},
+         "the worker wrote nothing (does it read line by line, and flush its output?); its start "
+         "was a part of the time"},
         {{"answer"}, "", "the worker, which has answered 1 request, gave no answer"},
         {{"answer", "answer"}, "", "the worker, which has answered 2 requests, gave no answer"},
         {{"answer"},
@@ -987,7 +990,8 @@ BOOST_AUTO_TEST_CASE(why_a_program_is_not_started_again_is_said_after_each_way_t
         std::string request;
         std::string detail;
     } cases[] = {
-        {"sleep " + forever, "the worker wrote nothing (does it read line by line, and flush its output?); "},
+        {"sleep " + forever,
+         "the worker wrote nothing (does it read line by line, and flush its output?); "},
         {"raw " + hex("noise\n"),
          "the worker wrote a line that is no answer, not a JSON object: \"noise\"; "},
         {"die KILL", "the worker was ended by signal 9 before it had answered; "},

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <unistd.h>
 
 namespace belay::process::detail {
 
@@ -27,6 +28,16 @@ inline launch_fault fault_of(errc code, int system_error, const std::string& tri
 {
     const error_code cause(system_error, boost::system::system_category());
     return {code, cause, tried + ": " + cause.message()};
+}
+
+/// What the system's words do not say of a script.
+inline std::string advice_about(int system_error, const std::string& program)
+{
+    if (system_error == ENOENT && ::access(program.c_str(), F_OK) == 0)
+        return " (the file is there, but not the interpreter that its first line names)";
+    if (system_error == ENOEXEC)
+        return " (a script needs a first line that begins with #! and names its interpreter)";
+    return {};
 }
 
 BELAY_DECL std::string invocation_fault(const std::vector<std::string>& argv,
@@ -82,7 +93,10 @@ BELAY_DECL std::optional<launch_fault> launch_child(
     if (result.stage == spawn_stage::cwd)
         return fault_of(errc::bad_cwd, result.error, "entering " + cwd);
     const bool busy = result.error == ETXTBSY && result.stage == spawn_stage::exec;
-    return fault_of(busy ? errc::busy : errc::spawn_failed, result.error, "starting " + argv[0]);
+    auto fault =
+        fault_of(busy ? errc::busy : errc::spawn_failed, result.error, "starting " + argv[0]);
+    if (result.stage == spawn_stage::exec) fault.detail += advice_about(result.error, argv[0]);
+    return fault;
 }
 
 }  // namespace belay::process::detail

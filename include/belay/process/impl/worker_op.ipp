@@ -120,8 +120,8 @@ BELAY_DECL void worker_op::on_line(std::string_view line)
         return misbehaved(
             errc::invalid_answer,
             std::string("the worker answered a request that ") +
-                (fsm_.was_sent(answer->id) ? "it had answered before: " : "it was not given: ") +
-                quotation(line));
+                (fsm_.was_sent(answer->id) ? "it had answered before" : "it was not given") +
+                " (an answer has the id of its request): " + quotation(line));
     if (answer->value.size() > options_.limits.out)
         return misbehaved(errc::output_too_large,
                           "the worker's result has " + std::to_string(answer->value.size()) +
@@ -366,7 +366,8 @@ BELAY_DECL std::string worker_op::why_late() const
     if (const auto line = child_->unfinished_line(); !line.empty())
         return "the worker wrote only " + quotation(line) +
                " (is a line break missing, or a flush?)";
-    if (answers_ == 0) return "the worker wrote nothing (does it read line by line, and flush its output?)";
+    if (answers_ == 0)
+        return "the worker wrote nothing (does it read line by line, and flush its output?)";
     return "the worker, which has answered " + std::to_string(answers_) +
            (answers_ == 1 ? " request" : " requests") + ", gave no answer";
 }
