@@ -25,7 +25,7 @@ namespace belay::hooks::detail {
 /// a byte that is not UTF-8 becomes U+FFFD, a number that is not finite becomes null.
 class json_writer {
 public:
-    json_writer() { text_.reserve(256); }  // most documents fit
+    json_writer() { text_.reserve(512); }  // most documents fit
 
     json_writer& open(char bracket)  // '{' or '['
     {
