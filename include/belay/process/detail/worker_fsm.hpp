@@ -140,7 +140,8 @@ private:
     template <class HasFailed>
     void take_back(error_code why, HasFailed has_failed);
     BELAY_DECL void count_failure(time_point now);
-    BELAY_DECL bool has_time_for_pause(const request_state& one, time_point now) const noexcept;
+    BELAY_DECL bool has_time_for_pause(std::optional<milliseconds> timeout,
+                                       time_point now) const noexcept;
     BELAY_DECL bool has_room_for(const request_state& one) const noexcept;
     bool is_spent() const noexcept { return sent_ >= rules_.recycle_after; }
 

@@ -32,9 +32,7 @@ public:
     bool take(char c) noexcept
     {
         skip_blanks();
-        if (at_ == end_ || *at_ != c) return false;
-        ++at_;
-        return true;
+        return skip_one(c);
     }
 
     /// A string without its quotes, escapes as they are. Nothing: there is none, or no end of it.

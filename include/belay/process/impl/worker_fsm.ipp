@@ -22,11 +22,10 @@ BELAY_DECL const worker_step& worker_fsm::request(ticket which, std::optional<mi
         step_.complete.push_back({which, errc::closed});
     else if (timeout && *timeout <= milliseconds::zero())
         step_.complete.push_back({which, errc::timed_out});
-    else if (request_state fresh{.which = which, .timeout = timeout};
-             state_ == state::none && !has_time_for_pause(fresh, now))
+    else if (state_ == state::none && !has_time_for_pause(timeout, now))
         step_.complete.push_back({which, errc::unavailable});
     else {
-        waiting_.push_back(std::move(fresh));
+        waiting_.push_back({.which = which, .timeout = timeout});
         go_on(now, now);
     }
     return step_;
@@ -232,7 +231,7 @@ BELAY_DECL void worker_fsm::count_failure(time_point now)
     for (unsigned i = 2; i < failures_ && pause < rules_.longest_pause; ++i) pause *= 2;
     not_before_ = belay::detail::time_after(launch_started_, std::min(pause, rules_.longest_pause));
     std::erase_if(waiting_, [&](const request_state& one) {
-        if (has_time_for_pause(one, now)) return false;
+        if (has_time_for_pause(one.timeout, now)) return false;
         std::erase(step_.wait_again, one.which);
         step_.complete.push_back({one.which, errc::unavailable});
         return true;
@@ -240,11 +239,11 @@ BELAY_DECL void worker_fsm::count_failure(time_point now)
 }
 
 /// The pause for a busy program is short, and all have time for it.
-BELAY_DECL bool worker_fsm::has_time_for_pause(const request_state& one,
+BELAY_DECL bool worker_fsm::has_time_for_pause(std::optional<milliseconds> timeout,
                                                time_point now) const noexcept
 {
-    return busy_since_ || !one.timeout ||
-           not_before_ <= belay::detail::time_after(now, std::min(*one.timeout, longest_wait));
+    return busy_since_ || !timeout ||
+           not_before_ <= belay::detail::time_after(now, std::min(*timeout, longest_wait));
 }
 
 BELAY_DECL bool worker_fsm::has_room_for(const request_state& one) const noexcept

@@ -393,6 +393,7 @@ BELAY_DECL void worker_op::misbehaved(errc why, std::string detail)
 BELAY_DECL void worker_op::complete(const worker_step::completion& what, clock::time_point now)
 {
     pending_request& request = at(what.which);
+    // Made where it most often stays, since it is large to move.
     ready_.push_back({std::move(request.handler.call), what.error, {}});
     worker_reply& reply = ready_.back().reply;
     if (!what.error) {
